@@ -1,0 +1,134 @@
+# vitrine: `make demo` shows it, `make check` tests it; both install what they need (Debian 12, as root).
+#
+# Everything is built below build/ (or B=DIR). V=1 shows the commands. SAN=address,undefined builds with sanitizers.
+
+B       ?= build
+CC      ?= gcc
+CLANG   ?= clang
+BPFTOOL ?= $(shell command -v bpftool || echo /usr/sbin/bpftool)
+PREFIX  ?= /usr/local
+DESTDIR ?=
+VERSION := 0.1.0
+
+Q := $(if $(V),,@)
+say = $(if $(V),@:,@printf '  %-7s %s\n' $(1) $(2))
+
+ifneq ($(SAN),)
+B := $(B)/san
+SANFLAGS := -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
+endif
+
+WARN   := -Wall -Wextra -Wvla -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-missing-field-initializers \
+          -Wno-override-init -Werror=incompatible-pointer-types -Werror=implicit-function-declaration $(if $(WERROR),-Werror)
+CFLAGS ?= -O2 -g
+CPPFLAGS += -D_GNU_SOURCE -DVITRINE_VERSION='"$(VERSION)"' -I$(B)/include -I.
+ALLFLAGS = -std=gnu17 $(WARN) $(CFLAGS) -fPIE -fstack-protector-strong -ffile-prefix-map=$(CURDIR)=. -ffunction-sections -fdata-sections $(SANFLAGS)
+LDFLAGS += -Wl,--gc-sections -Wl,-z,relro,-z,now $(SANFLAGS)
+
+# ---- what is built of what ------------------------------------------------------------------------------------------
+# A folder is a library; a file named *_main.c is a program and belongs to no library.
+
+folder = $(filter-out %_main.c,$(wildcard $(1)/*.c))
+objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
+
+LIBS := record redact capture sandbox supervisor replay
+record_src     := $(call folder,supervisor/record)
+redact_src     := $(call folder,supervisor/redact)
+capture_src    := $(call folder,supervisor/capture)
+sandbox_src    := $(call folder,supervisor/sandbox)
+supervisor_src := $(call folder,supervisor)
+replay_src     := $(call folder,replay)
+
+PROGRAMS := vitrine vitrined vitrine-recorder vitrine-names vitrine-launcher vitrine-init
+BIN := $(addprefix $(B)/bin/,$(PROGRAMS))
+
+archive = $(B)/lib/lib$(1).a
+
+vitrine_main  := supervisor/vitrine_main.c
+vitrine_needs := supervisor replay record redact
+vitrine_libs  := -ljansson -lcrypto -lz
+
+vitrined_main  := supervisor/vitrined_main.c
+vitrined_needs := supervisor capture sandbox record redact
+vitrined_libs  := -lbpf -lelf -lz -ljansson -lseccomp -lcap -lsystemd -lcrypto
+
+vitrine-recorder_main  := supervisor/capture/recorder_main.c
+vitrine-recorder_needs := capture supervisor redact record
+vitrine-recorder_libs  := -lbpf -lelf -lz -ljansson -lseccomp -lcap -lsystemd -lcrypto
+
+vitrine-names_main  := supervisor/capture/names_main.c
+vitrine-names_needs := capture record
+vitrine-names_libs  := -lseccomp -lcap
+
+# Static and small: they are forked from for each session, and run inside it.
+vitrine-launcher_main   := supervisor/sandbox/launcher_main.c
+vitrine-launcher_needs  := sandbox
+vitrine-launcher_static := -static
+vitrine-init_main   := supervisor/sandbox/init_main.c
+vitrine-init_needs  := sandbox
+vitrine-init_static := -static
+
+BPF_SRC := $(wildcard bpf/*.bpf.c)
+BPF_OBJ := $(patsubst bpf/%.bpf.c,$(B)/bpf/%.bpf.o,$(BPF_SRC))
+SKEL    := $(B)/include/vitrine.skel.h
+
+.PHONY: all deps demo check check-unit check-e2e check-san check-kernels lint bench fuzz install clean
+.DEFAULT_GOAL := all
+.SECONDARY:
+.DELETE_ON_ERROR:
+
+all: $(BIN)
+
+define program
+$(B)/bin/$(1): $(call objects,$($(1)_main)) $(foreach l,$($(1)_needs),$(call archive,$(l)))
+	$$(call say,LINK,$$@)
+	@mkdir -p $$(@D)
+	$(Q)$(CC) $(if $($(1)_static),$(filter-out $(SANFLAGS),$(LDFLAGS)) -static,$(LDFLAGS) -pie) -o $$@ $$< -Wl,--start-group $$(filter %.a,$$^) -Wl,--end-group $($(1)_libs)
+endef
+$(foreach p,$(PROGRAMS),$(eval $(call program,$(p))))
+
+# The two static programs run inside the session, where no sanitizer runtime fits: their objects are plain.
+define library
+$(call archive,$(1)): $(call objects,$($(1)_src))
+	$$(call say,AR,$$@)
+	@mkdir -p $$(@D)
+	$(Q)rm -f $$@ && ar rcs $$@ $$(filter %.o,$$^)
+endef
+$(foreach l,$(LIBS),$(eval $(call library,$(l))))
+
+INSIDE := $(call objects,$(sandbox_src) $(vitrine-launcher_main) $(vitrine-init_main))
+$(INSIDE): SANFLAGS :=
+
+$(B)/obj/%.o: %.c
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALLFLAGS) $(CPPFLAGS) -MMD -MP -c -o $@ $<
+
+# Only what loads BPF needs the skeleton.
+$(call objects,supervisor/capture/sensors.c): $(SKEL)
+
+# ---- BPF ------------------------------------------------------------------------------------------------------------
+
+$(B)/bpf/%.bpf.o: bpf/%.bpf.c
+	$(call say,BPF,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Wno-unused-parameter -Wno-missing-declarations -D__TARGET_ARCH_x86 \
+		-I. -I/usr/include/$(shell $(CC) -dumpmachine) -ffile-prefix-map=$(CURDIR)=. -MMD -MP -c -o $@ $<
+
+$(B)/bpf/vitrine.o: $(BPF_OBJ)
+	$(call say,BPFLINK,$@)
+	$(Q)$(BPFTOOL) gen object $@ $^
+
+$(SKEL): $(B)/bpf/vitrine.o
+	$(call say,SKEL,$@)
+	@mkdir -p $(@D)
+	$(Q)$(BPFTOOL) gen skeleton $< name vitrine > $@
+
+# ---- tests ----------------------------------------------------------------------------------------------------------
+
+include tests/tests.mk
+
+clean:
+	rm -rf build
+
+-include $(shell test -d $(B) && find $(B) -name '*.d')

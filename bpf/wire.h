@@ -1,0 +1,95 @@
+/*
+ * Wire records: what BPF programs put into a session's ring and capture takes out. Made from
+ * wire.def alone. Included by both sides; on the wire there are only __u64, __u32, __u16 and bytes,
+ * and no holes.
+ */
+#pragma once
+
+#ifndef __bpf__
+#include <linux/types.h>
+#endif
+
+#include "wire.def"
+
+/* The classes that are numbered in the kernel; the same order as enum event_class. */
+enum wire_class {
+	WIRE_CLASS_process,
+	WIRE_CLASS_file,
+	WIRE_CLASS_net,
+	WIRE_CLASS_dns,
+	WIRE_CLASS_COUNT,
+};
+
+enum wire_kind {
+	WIRE_KIND_NONE,
+#define RECORD(name, class) WIRE_KIND_##name,
+	WIRE_RECORDS(RECORD)
+#undef RECORD
+		WIRE_KIND_COUNT
+};
+
+enum wire_flag {
+	WIRE_FLAG_CONTINUED = 1, /* a tail of this record goes on in chunks */
+	WIRE_FLAG_FAULT = 2,	 /* part of it could not be read; what is there is true */
+	WIRE_FLAG_SOFTIRQ =
+		4, /* pid and the like are of the socket's owner, not of the running task */
+};
+
+struct wire_head {
+	__u64 number;	/* per session, class and CPU, from 0; taken before room is sought */
+	__u64 boot_ns;	/* CLOCK_BOOTTIME */
+	__u64 start_ns; /* when the acting process was started (group leader's start_boottime) */
+	__u64 cgroup;	/* id of the command's cgroup: the ancestor one level below the session's; 0
+			   if none */
+	__u32 length;	/* of the whole record, this head included */
+	__u32 pid;	/* acting process on the host (thread group id) */
+	__u32 tid;	/* acting thread on the host */
+	__u32 ns_pid;	/* acting process as the session sees it */
+	__u32 uid;	/* effective, host */
+	__u32 gid;	/* effective, host */
+	__u16 kind;
+	__u16 cpu;
+	__u16 class;
+	__u16 flags;
+};
+
+#define WIRE_U64(name) __u64 name;
+#define WIRE_U32(name) __u32 name;
+#define WIRE_TAIL(name) __u32 name##_length;
+#define RECORD(name, class)                                                                        \
+	struct wire_##name {                                                                       \
+		struct wire_head head;                                                             \
+		WIRE_##name(WIRE_U64, WIRE_U32, WIRE_TAIL) __u8 tails[];                           \
+	};
+WIRE_RECORDS(RECORD)
+#undef RECORD
+#undef WIRE_U64
+#undef WIRE_U32
+#undef WIRE_TAIL
+
+#define WIRE_LENGTH_MAX 65536 /* of one record; what is longer goes on in chunks */
+
+/* Largest piece of one tail in one record. */
+#define WIRE_PIECE_MAX 32768
+
+/* Slots of the rings' array: the most sessions that one daemon runs at once. */
+#define SESSION_SLOTS 1024
+
+/* Value of the `sessions` map (key: cgroup id of the session, 64-bit). */
+struct session_slot {
+	__u32 slot; /* index into `rings` and the counters */
+	__u32 flags;
+	__u64 high_water; /* bytes in the ring at which the freezing thread is woken */
+	__u64 ring_bytes; /* size of the ring */
+	__u64 init_ino; /* file of vitrine-init: acts of its image are set-up, not the session's */
+	__u64 init_dev; /* s_dev as the kernel has it */
+};
+
+/* Reasons for which a number has no record. Index of the `losses` counters. */
+enum loss_reason {
+	LOSS_RING_FULL, /* no room */
+	LOSS_MAP_FULL,	/* a map that remembers state took no more */
+	LOSS_FAULT,	/* what had to be read was not there */
+	LOSS_BUSY,	/* the scratch buffer of the CPU was taken */
+	LOSS_REASON_COUNT,
+};

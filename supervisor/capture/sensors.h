@@ -1,0 +1,67 @@
+/*
+ * The BPF programs and maps of one daemon: load, probe, attach, one slot per session. Only vitrined
+ * has this.
+ */
+#pragma once
+
+#include "../../bpf/wire.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sensors;
+
+struct sensors_options {
+	int cgroup_fd; /* the daemon's cgroup below which all sessions live (v2); borrowed */
+	uint32_t session_level; /* depth of a session's cgroup below the root of the cgroup2
+				   hierarchy */
+	uint64_t ring_bytes;	/* power of two, 4 MiB or more */
+	uint32_t rings;		/* rings to make ahead */
+};
+
+/*
+ * Load and verify everything. Sensors that this kernel refuses are left out if they are optional
+ * and named in sensors_missing; one that is needed fails the load. 0 or -errno with a message in
+ * @ret_error (512 bytes) that names what is missing and the mend.
+ */
+int sensors_load(const struct sensors_options *options, struct sensors **ret_sensors,
+		 char ret_error[512]);
+void sensors_free(struct sensors *s);
+
+/* Attach while at least one session lives; host-wide programs cost every process of the host.
+ * Idempotent. */
+int sensors_attach(struct sensors *s, char ret_error[512]);
+void sensors_detach(struct sensors *s);
+
+/* NULL-terminated, owned by @s: names of the sensors that are attached, and of those this kernel
+ * refused. */
+const char *const *sensors_names(const struct sensors *s);
+const char *const *sensors_missing(const struct sensors *s);
+
+struct sensors_session {
+	uint32_t slot;
+	int ring_fd; /* owned by the sensors; send a duplicate */
+	uint64_t ring_bytes;
+	uint64_t high_water;
+};
+
+/*
+ * Watch the cgroup with id @cgroup as a session. @init_dev (kernel's s_dev) and @init_ino name the
+ * file of vitrine-init, whose set-up acts are not the session's. From the moment that this returns
+ * 0 everything in the cgroup is recorded. -ENOSPC: no slot is free.
+ */
+int sensors_open_session(struct sensors *s, uint64_t cgroup, uint64_t init_dev, uint64_t init_ino,
+			 struct sensors_session *ret_session);
+/* Stop watching and free the slot; the ring is replaced, so that nothing of it is seen by the next
+ * session. */
+void sensors_close_session(struct sensors *s, uint64_t cgroup, uint32_t slot);
+
+/* Descriptors of maps that the recorder reads: "numbers", "losses", "written_files". -1 if unknown.
+ * Borrowed. */
+int sensors_map_fd(const struct sensors *s, const char *name);
+
+/* Missed runs of all programs so far (recursion_misses): growth is a gap. */
+uint64_t sensors_missed(struct sensors *s);
+
+/* For tests: one line per program, "name instructions". */
+void sensors_write_instruction_counts(const struct sensors *s, void *stdio_file);

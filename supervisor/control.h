@@ -1,0 +1,35 @@
+/*
+ * Messages between our own processes: one JSON object per SOCK_SEQPACKET message, descriptors ride
+ * along.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stddef.h>
+
+#define CONTROL_FDS_MAX 16
+#define CONTROL_MESSAGE_MAX (16 * 1024 * 1024)
+
+struct control_message {
+	json_t *body;		  /* an object; owned */
+	int fds[CONTROL_FDS_MAX]; /* owned, close-on-exec; taken ones are set to -1 */
+	size_t fd_count;
+};
+void control_message_free(struct control_message *m);
+
+/*
+ * Send @body (borrowed) and @fd_count borrowed descriptors. What does not fit a packet (64 KiB)
+ * travels in a sealed memfd that the receiver unpacks by itself. 0 or -errno.
+ */
+int control_send(int socket, json_t *body, const int *fds, size_t fd_count);
+
+/* Receive one message. 0, -EAGAIN, -ECONNRESET (the peer is gone), -EBADMSG (not a message of ours)
+ * or -errno. */
+int control_receive(int socket, struct control_message *ret_message);
+
+/*
+ * Bytes as JSON: a string where they are valid UTF-8 without NUL, else {"b64": "..."}. And back:
+ * *ret_data is malloc'ed and NUL-terminated behind its end.
+ */
+json_t *control_bytes(const void *data, size_t size);
+int control_get_bytes(const json_t *value, char **ret_data, size_t *ret_size);

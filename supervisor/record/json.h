@@ -1,0 +1,45 @@
+/*
+ * The canonical JSON of an event: one object on one line, as `vitrine replay --json` prints it.
+ */
+#pragma once
+
+#include "event.h"
+
+#include <stddef.h>
+
+/* A growing buffer that is kept from record to record, so that the steady state allocates nothing.
+ */
+struct json_buffer {
+	char *text; /* owned; not NUL-terminated; json_buffer_free gives it back */
+	size_t length;
+	size_t room;
+};
+
+void json_buffer_free(struct json_buffer *buffer);
+
+/*
+ * Append the line of @e, "\n" included, to @buffer. Order: seq, session, time (RFC 3339, UTC, 9
+ * decimals), boot_ns, kind, then the fields in the order of the kind's row. A TEXT that is not
+ * valid UTF-8 is shown with U+FFFD for each bad byte and carried in a sibling <field>_b64; TEXTS
+ * likewise, the sibling being an array with null for good items. A cut value is followed by
+ * <field>_truncated: true, <field>_length and, if known, <field>_digest (lower-case hex). All other
+ * control characters, DEL and U+2028/9 are escaped, so that a line is safe in any terminal and log.
+ * Returns 0 or -ENOMEM.
+ */
+int json_write_event(struct json_buffer *buffer, const char *session, const struct event *e);
+
+/* Append a quoted JSON string of @text, escaped as above (U+FFFD for bad bytes). 0 or -ENOMEM. */
+int json_write_string(struct json_buffer *buffer, struct bytes text);
+int json_write_raw(struct json_buffer *buffer, const char *text, size_t length);
+
+/*
+ * Read one line of canonical JSON back. Values point into @arena, which json_arena_free releases
+ * and json_read_event reuses. @ret_session gets a NUL-terminated copy in the arena. Returns 0,
+ * -EINVAL (*ret_error says what is wrong, a static string) or -ENOMEM. What json_write_event wrote
+ * is read back equal.
+ */
+struct json_arena;
+struct json_arena *json_arena_new(void);
+void json_arena_free(struct json_arena *arena);
+int json_read_event(struct json_arena *arena, const char *line, size_t length,
+		    struct event *ret_event, const char **ret_session, const char **ret_error);

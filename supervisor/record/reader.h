@@ -1,0 +1,48 @@
+/*
+ * Reads the journal of one session while it is written, after a crash, or from a copy that somebody
+ * cut or bent. Needs no daemon, no root and no BPF.
+ */
+#pragma once
+
+#include "event.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct reader;
+
+enum reader_state {
+	READER_RECORD,	/* a record was read */
+	READER_END,	/* no more for now: a live journal may grow; call again later */
+	READER_STOPPED, /* damage: what follows is not whole; reader_damage says where and why */
+};
+
+struct reader_damage {
+	char segment[32];   /* file name */
+	uint64_t offset;    /* of the first byte that is not good */
+	uint64_t after_seq; /* last good record before it */
+	const char *why;    /* static text */
+};
+
+/* Open the journal in directory @dir_fd (borrowed, duplicated). 0 or -errno (-ENOENT: no segment).
+ */
+int reader_open(int dir_fd, struct reader **ret_reader);
+
+/* Read the next record; its values stay valid until the next call. */
+enum reader_state reader_next(struct reader *r, struct event *ret_event);
+
+/*
+ * Go to the first record with seq >= @seq (by the blocks' heads, without reading all). The next
+ * reader_next gives it. 0 or -errno.
+ */
+int reader_seek(struct reader *r, uint64_t seq);
+
+/* After READER_STOPPED: skip to the next whole block or segment, if any; the damage is the caller's
+ * to show. */
+bool reader_skip_damage(struct reader *r);
+const struct reader_damage *reader_damage(const struct reader *r);
+
+/* True if the last segment was finished and closed (the session ended properly). */
+bool reader_is_complete(const struct reader *r);
+
+void reader_free(struct reader *r);

@@ -1,0 +1,56 @@
+/*
+ * The state directory: <state>/sessions/<id>/{manifest.json, NNNNNN.vtj, checkpoints}.
+ *
+ * The manifest holds what a list of sessions needs; it is written by vitrined at start and at end
+ * (to a temporary name, then renamed), and is never evidence: the journal is.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define STORE_DEFAULT_STATE "/var/lib/vitrine"
+#define SESSION_ID_LENGTH 12 /* lower-case hex digits */
+
+enum session_state { SESSION_STARTING, SESSION_RUNNING, SESSION_ENDED };
+
+struct manifest {
+	char id[SESSION_ID_LENGTH + 1];
+	char *name;    /* owned; may be NULL */
+	char *tenant;  /* owned; may be NULL */
+	char *command; /* owned; JSON array text of the redacted command */
+	enum session_state state;
+	char *reason;	     /* owned; NULL while it runs */
+	int64_t exit_code;   /* -1 where there is none */
+	int64_t signal;	     /* -1 where there is none */
+	uint64_t started_ns; /* wall clock */
+	uint64_t ended_ns;   /* 0 while it runs */
+	uint64_t records;
+	uint64_t lost;
+	int64_t supervisor_pid; /* pid of the vitrined that runs it, with its start time: a dead one
+				   means a dead session */
+	uint64_t supervisor_start; /* field 22 of /proc/<pid>/stat */
+};
+
+void manifest_free(struct manifest *m);
+
+/* Read <dir>/manifest.json. 0 or -errno (-EBADMSG: not a manifest). */
+int manifest_read(int session_dir_fd, struct manifest *ret_manifest);
+/* Write it atomically, with fsync. 0 or -errno. */
+int manifest_write(int session_dir_fd, const struct manifest *m);
+
+/*
+ * All sessions below @state_fd, oldest first. *ret_list is an array of *ret_count, freed by
+ * store_list_free. Directories that hold no readable manifest are left out and counted in
+ * *ret_unreadable.
+ */
+int store_list(int state_fd, struct manifest **ret_list, size_t *ret_count, size_t *ret_unreadable);
+void store_list_free(struct manifest *list, size_t count);
+
+/*
+ * Find a session by id, unique prefix of an id (4 digits or more), name (the newest of that name)
+ * or "last". On success @ret_dir_fd is an open directory that the caller closes. -ENOENT: none;
+ * -ENOTUNIQ: more than one.
+ */
+int store_find(int state_fd, const char *what, struct manifest *ret_manifest, int *ret_dir_fd);

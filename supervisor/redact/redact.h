@@ -1,0 +1,52 @@
+/*
+ * The redaction stage: between enrich and journal, nothing passes by it.
+ *
+ * It stands here in its first form: an exact match of the secrets that the session was given. The
+ * types are those of the full engine: what enters is an event, what leaves is a redacted record.
+ */
+#pragma once
+
+#include "redacted.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct redactor;
+
+#define REDACT_SECRET_MIN 8
+
+struct redact_secret {
+	const char *name; /* becomes the rule's name */
+	const void *value;
+	size_t size; /* REDACT_SECRET_MIN bytes or more */
+};
+
+/*
+ * A redactor for one session. @key (32 bytes) is the deployment key under which tags and digests
+ * are made. Secrets are copied into locked memory that redactor_free wipes. 0, -EINVAL (a secret is
+ * too short) or -errno.
+ */
+int redactor_new(const uint8_t key[32], const struct redact_secret *secrets, size_t count,
+		 struct redactor **ret_redactor);
+void redactor_free(struct redactor *r);
+
+/*
+ * Pass one event. Calls @emit once for a plain event; stream data (output, input) may be held back
+ * or given out in other pieces, because a secret can go on in the next piece, so @emit is called
+ * zero or more times. The record that
+ * @emit gets is valid during the call. Returns 0, the first error of @emit, or -errno: the caller
+ * must stop then.
+ */
+typedef int redact_emit(void *context, const struct redacted *record);
+int redact_event(struct redactor *r, const struct event *e, redact_emit *emit, void *context);
+
+/* Give out what is held back: of all streams, older than @older_than_ns of boot time (UINT64_MAX:
+ * all). */
+int redact_flush(struct redactor *r, uint64_t older_than_ns, redact_emit *emit, void *context);
+
+/* Put the redact.summary event together: counts per rule. False if nothing was cut. */
+bool redact_summary(struct redactor *r, struct event *ret_event);
+
+/* HMAC-SHA-256 of a value under the deployment key: the digest of a value that is cut. */
+void redact_digest(struct redactor *r, const void *data, size_t size,
+		   uint8_t ret_digest[EVENT_DIGEST_SIZE]);

@@ -1,0 +1,151 @@
+/*
+ * One sandbox: its cgroup, root file system, namespaces and pid 1, as vitrined sees it.
+ *
+ * Life: sandbox_create -> sandbox_exec (once per command) -> sandbox_next_status ... ->
+ * sandbox_kill -> sandbox_free. Nothing here blocks for longer than the set-up itself. Clean-up can
+ * be called in any state, twice, and after a crash.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct launcher;
+struct sandbox;
+
+/*
+ * The launcher: a tiny static process (vitrine-launcher in @bin_dir_fd) that forks sessions,
+ * because forking from a big process is slow. Started once, before anything else is loaded. 0 or
+ * -errno.
+ */
+int launcher_start(int bin_dir_fd, struct launcher **ret_launcher);
+void launcher_stop(struct launcher *l);
+/* Readable when the launcher has died. */
+int launcher_pidfd(const struct launcher *l);
+
+/* Where cgroups of this daemon live. */
+struct cgroup_root {
+	char path[256]; /* of the cgroup2 mount, e.g. /sys/fs/cgroup/unified */
+	int fd;		/* <path>/vitrine, made if it was not there */
+	uint32_t
+		session_level; /* depth of <path>/vitrine/<id> below the root of the hierarchy: 2 */
+	bool pure;	       /* no v1 hierarchies */
+};
+/* Find the cgroup2 mount (pure or hybrid) and make `vitrine` in it. 0 or -errno, message in
+ * @ret_error (512). */
+int cgroup_root_open(struct cgroup_root *ret_root, char ret_error[512]);
+/* Close, and remove `vitrine` if nothing is in it. */
+void cgroup_root_close(struct cgroup_root *root);
+
+enum sandbox_net { SANDBOX_NET_NONE, SANDBOX_NET_HOST };
+
+struct sandbox_options {
+	const char *id;	       /* session id: name of the cgroup, host name */
+	uint32_t slot;	       /* picks the range of host ids */
+	const char *workspace; /* host directory for /workspace, or NULL */
+	enum sandbox_net net;
+	bool workspace_for_root; /* files in /workspace belong to session root, not to agent (--user
+				    root) */
+	uint64_t upper_bytes;	 /* size of the ephemeral upper; 0: 2 GiB */
+	uint64_t upper_inodes;	 /* 0: 1,000,000 */
+};
+
+struct sandbox_error {
+	const char *step; /* static: which step of the set-up */
+	int error;	  /* errno */
+	char text[512];	  /* one line: the value at fault and the mend */
+};
+
+/* What the rest of vitrined needs to know of a sandbox. Descriptors belong to the sandbox. */
+struct sandbox_info {
+	uint64_t cgroup;   /* id of the session's cgroup (inode number of its directory) */
+	int cgroup_fd;	   /* its directory */
+	int freeze_fd;	   /* cgroup.freeze, open for writing */
+	int fanotify_fd;   /* group marked on the session's own file systems; -1 if it cannot be had
+			    */
+	int root_mount_fd; /* a mount of the session's root, for open_by_handle_at; -1 without
+			      fanotify */
+	pid_t init_pid;	   /* host pid of vitrine-init */
+	uint64_t init_dev, init_ino; /* file of vitrine-init as st_dev / st_ino */
+	uint32_t uid_base, uid_count;
+};
+
+/*
+ * Build everything up to a running pid 1 that waits for commands. On failure nothing is left behind
+ * and @ret_error tells the step. 0 or -errno.
+ */
+int sandbox_create(struct launcher *l, const struct cgroup_root *root,
+		   const struct sandbox_options *options, struct sandbox **ret_sandbox,
+		   struct sandbox_error *ret_error);
+const struct sandbox_info *sandbox_info(const struct sandbox *s);
+
+struct sandbox_command {
+	uint32_t exec; /* number of the command: name of its leaf cgroup */
+	const char *const
+		*argv; /* NULL-terminated; argv[0] is looked up in PATH of @env as a shell would */
+	const char *const *env; /* NULL-terminated, complete */
+	const char *cwd;
+	bool as_root;			    /* session's root instead of agent (1000) */
+	int stdin_fd, stdout_fd, stderr_fd; /* borrowed; ignored with a terminal */
+	bool tty;
+	uint16_t columns, rows;
+};
+
+/*
+ * Make the command's leaf cgroup. Its id has to be known to the recorder before the command runs.
+ */
+int sandbox_prepare_exec(struct sandbox *s, uint32_t exec, uint64_t *ret_cgroup);
+
+/*
+ * Ask pid 1 to start a prepared command; the answer comes as a status. With tty the master of a new
+ * pty of the session's own devpts arrives in @ret_tty_master (owned by the caller), else it is -1.
+ * 0 or -errno.
+ */
+int sandbox_exec(struct sandbox *s, const struct sandbox_command *command, int *ret_tty_master,
+		 struct sandbox_error *ret_error);
+
+enum sandbox_status_kind {
+	SANDBOX_STARTED, /* pid is the command's */
+	SANDBOX_FAILED,	 /* could not be run: error is set (ENOENT, EACCES, ...); no process is left
+			  */
+	SANDBOX_EXITED,	 /* the command's first process ended; others may live in its cgroup */
+	SANDBOX_GONE,	 /* pid 1 ended: the sandbox is dead */
+};
+struct sandbox_status {
+	enum sandbox_status_kind kind;
+	uint32_t exec;
+	pid_t pid;	 /* session side */
+	int wait_status; /* as from waitpid */
+	int error;
+	uint64_t cpu_ns;      /* rusage of the command's tree as far as it was reaped */
+	uint64_t memory_peak; /* bytes */
+};
+/* Becomes readable when a status is there. */
+int sandbox_status_fd(const struct sandbox *s);
+/* 1 with a status, 0 if there is none now, -errno. */
+int sandbox_next_status(struct sandbox *s, struct sandbox_status *ret_status);
+
+/* cgroup.kill of one command's cgroup, or of the whole session (exec 0). Returns when nothing is
+ * left in it. */
+int sandbox_kill(struct sandbox *s, uint32_t exec);
+/* A signal to the command's first process. */
+int sandbox_signal(struct sandbox *s, uint32_t exec, int signal);
+/* Change the size of the command's terminal. */
+int sandbox_resize(struct sandbox *s, uint32_t exec, uint16_t columns, uint16_t rows);
+/* cpu time and processes so far, from the cgroup. */
+int sandbox_usage(struct sandbox *s, uint64_t *ret_cpu_ns, uint64_t *ret_memory_peak);
+
+/* Kill, reap, remove the cgroups, drop the mounts. NULL is allowed. */
+void sandbox_free(struct sandbox *s);
+/* After a crash: kill and remove cgroups `<root>/<id>` of a session that no living supervisor owns.
+ */
+int sandbox_remove_leftover(const struct cgroup_root *root, const char *id);
+
+/*
+ * The seccomp filter as BPF instructions, compiled once: base policy of vitrine. *ret_filter is
+ * malloc'ed, *ret_count instructions. 0 or -errno.
+ */
+struct sock_filter;
+int seccomp_compile(struct sock_filter **ret_filter, size_t *ret_count);
