@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The kernel's structures as far as our programs read them, and not a field more. Offsets are found
+ * at load time (CO-RE), so order, size and neighbours of the fields here mean nothing.
+ */
+#pragma once
+
+#include <linux/types.h>
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+typedef struct {
+	int counter;
+} atomic_t;
+
+typedef struct {
+	long counter;
+} atomic_long_t;
+
+typedef struct {
+	__u32 val;
+} kuid_t;
+
+typedef struct {
+	__u32 val;
+} kgid_t;
+
+typedef struct {
+	__u64 val;
+} kernel_cap_t;
+
+struct hlist_bl_node {
+	struct hlist_bl_node *next, **pprev;
+};
+
+struct qstr {
+	__u32 hash;
+	__u32 len;
+	const unsigned char *name;
+};
+
+struct super_block {
+	__u32 s_dev;
+	unsigned long s_magic;
+};
+
+struct inode {
+	__u16 i_mode;
+	kuid_t i_uid;
+	kgid_t i_gid;
+	__u32 i_nlink;
+	unsigned long i_ino;
+	__u32 i_rdev;
+	long long i_size;
+	struct super_block *i_sb;
+};
+
+struct dentry {
+	struct hlist_bl_node d_hash;
+	struct dentry *d_parent;
+	struct qstr d_name;
+	struct inode *d_inode;
+	struct super_block *d_sb;
+};
+
+struct vfsmount {
+	struct dentry *mnt_root;
+};
+
+struct mnt_namespace;
+
+struct mount {
+	struct mount *mnt_parent;
+	struct dentry *mnt_mountpoint;
+	struct vfsmount mnt;
+	struct mnt_namespace *mnt_ns;
+};
+
+struct path {
+	struct vfsmount *mnt;
+	struct dentry *dentry;
+};
+
+struct file {
+	__u32 f_mode;
+	__u32 f_flags;
+	struct path f_path;
+	struct inode *f_inode;
+	void *private_data;
+	long long f_pos;
+};
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	atomic_t count;
+	struct fdtable *fdt;
+};
+
+struct fs_struct {
+	struct path root;
+	struct path pwd;
+};
+
+struct mm_struct {
+	unsigned long arg_start, arg_end, env_start, env_end;
+	struct file *exe_file;
+};
+
+struct upid {
+	int nr;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+};
+
+struct cred {
+	kuid_t uid, suid, euid, fsuid;
+	kgid_t gid, sgid, egid, fsgid;
+	kernel_cap_t cap_effective, cap_permitted, cap_inheritable;
+};
+
+struct nsproxy {
+	struct mnt_namespace *mnt_ns;
+};
+
+struct pt_regs {
+	unsigned long r10, r9, r8, ax, dx, si, di, orig_ax;
+};
+
+struct task_struct {
+	unsigned int flags;
+	int pid, tgid;
+	int exit_code;
+	__u64 start_boottime;
+	__u64 utime, stime;
+	struct task_struct *group_leader;
+	struct task_struct *real_parent;
+	struct pid *thread_pid;
+	struct mm_struct *mm;
+	struct files_struct *files;
+	struct fs_struct *fs;
+	struct nsproxy *nsproxy;
+	const struct cred *cred;
+};
+
+struct linux_binprm {
+	const char *filename;
+	const char *interp;
+	struct file *file;
+	int argc;
+};
+
+#pragma clang attribute pop
+
+#define PF_FORKNOEXEC 0x00000040
+
+#define S_IFMT 00170000
+#define S_IFREG 0100000
+
+#ifndef NULL
+#define NULL ((void *)0)
+#endif
+typedef _Bool bool;
+#define true 1
+#define false 0

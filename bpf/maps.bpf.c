@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The one place where the shared maps are defined. */
+#define MAP
+#define MAPS_HERE
+#include "maps.h"
+
+char LICENSE[] SEC("license") = "GPL";

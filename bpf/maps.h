@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The maps that every subject shares. They are defined once, in maps.bpf.c; everybody else sees
+ * them as extern.
+ */
+#pragma once
+
+#include "kernel.h"
+#include "wire.h"
+
+#include <linux/bpf.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#ifndef MAP
+#define MAP extern
+#endif
+
+/* One ring a session, made ahead by user space; a slot is an index. */
+struct ring_map {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4 * 1024 * 1024);
+};
+
+struct rings_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, SESSION_SLOTS);
+	__type(key, __u32);
+	__array(values, struct ring_map);
+};
+MAP struct rings_map rings SEC(".maps");
+
+/* Which cgroup is a session. Key: 64-bit cgroup id. */
+struct sessions_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, SESSION_SLOTS);
+	__type(key, __u64);
+	__type(value, struct session_slot);
+};
+MAP struct sessions_map sessions SEC(".maps");
+
+/* Next number per CPU: index slot * WIRE_CLASS_COUNT + class. Only grows. */
+struct numbers_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, SESSION_SLOTS *WIRE_CLASS_COUNT);
+	__type(key, __u32);
+	__type(value, __u64);
+};
+MAP struct numbers_map numbers SEC(".maps");
+
+/* What was not sent, per CPU: index (slot * WIRE_CLASS_COUNT + class) * LOSS_REASON_COUNT + reason.
+ * Only grows. */
+struct losses_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, SESSION_SLOTS *WIRE_CLASS_COUNT *LOSS_REASON_COUNT);
+	__type(key, __u32);
+	__type(value, __u64);
+};
+MAP struct losses_map losses SEC(".maps");
+
+/* Where a record is put together: twice the longest record, so that a masked offset plus a piece
+ * stays inside. */
+struct scratch {
+	__u32 busy;
+	__u32 reserved;
+	__u8 data[2 * WIRE_LENGTH_MAX];
+};
+
+/* One for each CPU; a per-CPU map takes no value of this size. User space sets max_entries to the
+ * possible CPUs. */
+struct scratch_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 64);
+	__type(key, __u32);
+	__type(value, struct scratch);
+};
+MAP struct scratch_map scratches SEC(".maps");
+
+/* Set before load: depth of a session's cgroup in the hierarchy. */
+#ifdef MAPS_HERE
+const volatile __u32 session_level = 2;
+#else
+extern const volatile __u32 session_level;
+#endif
