@@ -124,6 +124,44 @@ $(SKEL): $(B)/bpf/vitrine.o
 	@mkdir -p $(@D)
 	$(Q)$(BPFTOOL) gen skeleton $< name vitrine > $@
 
+# ---- what a fresh Debian 12 lacks ---------------------------------------------------------------------------------
+
+DEPS := gcc make clang bpftool pkg-config libbpf-dev libelf-dev zlib1g-dev libjansson-dev libseccomp-dev libcap-dev \
+        libssl-dev libsystemd-dev libcmocka-dev libc6-dev perl git python3-minimal curl strace procps iproute2
+DEPS_LINT := clang-format clang-tidy cppcheck shellcheck
+DEPS_FUZZ := libclang-rt-14-dev
+DEPS_BENCH := bubblewrap
+DEPS_KERNELS := qemu-system-x86 busybox-static erofs-utils cpio kmod xz-utils zstd
+
+install_packages = @missing=$$(for p in $(1); do dpkg-query -W -f '$${db:Status-Status}\n' $$p 2>/dev/null | grep -qx installed || echo $$p; done); \
+	if [ -n "$$missing" ]; then \
+		echo "installing:" $$missing; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
+	fi
+
+deps:
+	$(call install_packages,$(DEPS))
+
+# The programs are built by a make of its own, so that it looks for tools after they were installed.
+demo: deps
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)tests/demo/demo.sh $(CURDIR)/$(B)/bin
+
+# ---- install --------------------------------------------------------------------------------------------------------
+
+BINDIR  := $(DESTDIR)$(PREFIX)/bin
+SBINDIR := $(DESTDIR)$(PREFIX)/sbin
+LIBEXEC := $(DESTDIR)$(PREFIX)/libexec/vitrine
+MANDIR  := $(DESTDIR)$(PREFIX)/share/man
+UNITDIR := $(DESTDIR)$(PREFIX)/lib/systemd/system
+
+install: all
+	install -d $(BINDIR) $(SBINDIR) $(LIBEXEC) $(MANDIR)/man1 $(MANDIR)/man8 $(UNITDIR)
+	install -m 755 $(B)/bin/vitrine $(BINDIR)/vitrine
+	install -m 755 $(B)/bin/vitrined $(SBINDIR)/vitrined
+	install -m 755 $(addprefix $(B)/bin/,vitrine-recorder vitrine-names vitrine-launcher vitrine-init) $(LIBEXEC)
+	sed 's|@sbindir@|$(PREFIX)/sbin|' supervisor/vitrined.service.in > $(UNITDIR)/vitrined.service
+
 # ---- tests ----------------------------------------------------------------------------------------------------------
 
 include tests/tests.mk
