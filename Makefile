@@ -68,7 +68,8 @@ vitrine-init_main   := supervisor/sandbox/init_main.c
 vitrine-init_needs  := sandbox
 vitrine-init_static := -static
 
-BPF_SRC := $(wildcard bpf/*.bpf.c)
+# The linker resolves extern maps only against an object that came before.
+BPF_SRC := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c,$(wildcard bpf/*.bpf.c))
 BPF_OBJ := $(patsubst bpf/%.bpf.c,$(B)/bpf/%.bpf.o,$(BPF_SRC))
 SKEL    := $(B)/include/vitrine.skel.h
 

@@ -133,7 +133,12 @@ struct pt_regs {
 	unsigned long r10, r9, r8, ax, dx, si, di, orig_ax;
 };
 
+struct thread_info {
+	__u32 status;
+};
+
 struct task_struct {
+	struct thread_info thread_info;
 	unsigned int flags;
 	int pid, tgid;
 	int exit_code;
