@@ -48,8 +48,9 @@ struct command_section {
 	const char *text;
 };
 
-#define COMMAND_STATUS_USAGE 2 /* exit status for a bad command line, where the row says nothing   \
-				*/
+#define COMMAND_STATUS_USAGE                                                                       \
+	2 /* exit status for a bad command line, where the row says nothing                        \
+	   */
 
 struct command {
 	const char *name;    /* NULL where it is the whole program */

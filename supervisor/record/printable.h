@@ -27,6 +27,9 @@ struct printable {
 	size_t limit; /* after so many bytes of the text say "[+N bytes]" instead; 0: no limit */
 };
 
+/* What suits @out: ASCII only for a terminal whose locale is not UTF-8. */
+struct printable printable_for(FILE *out, size_t limit);
+
 /*
  * Write @text as one shell word that means just these bytes: plain where it can be, 'quoted' where
  * it holds blanks or what a shell would take apart, and $'...' with \n, \xNN, \uNNNN where it holds
