@@ -125,6 +125,7 @@ struct event_value {
 };
 
 #define EVENT_VALUES_MAX 64
+#define EVENT_FIELD_WORDS ((FIELD_COUNT + 63) / 64)
 
 struct event {
 	uint16_t kind;	  /* enum event_kind */
@@ -132,17 +133,21 @@ struct event {
 	uint64_t time_ns; /* wall clock, ns since 1970 */
 	uint64_t boot_ns; /* CLOCK_BOOTTIME */
 	size_t count;
+	uint64_t present[EVENT_FIELD_WORDS]; /* a bit for each field that has a value */
 	struct event_value values[EVENT_VALUES_MAX];
 };
+
+/* True if the row of @kind lists @field: only such a field can be put. */
+bool kind_has_field(enum event_kind kind, enum event_field field);
 
 /* Start an event of @kind with no values. */
 void event_init(struct event *e, enum event_kind kind, uint64_t time_ns, uint64_t boot_ns);
 
 /*
  * Put a value; setting a field twice replaces it. A field that the kind does not list, a wrong
- * type, or a 65th value is a programming error (assert). event_put_text with a NULL string does
- * nothing: unknown is absent. event_put_bytes serves TEXT, TEXTS, MAP and JSON; it borrows the
- * memory.
+ * type, or a 65th value is a programming error (assert). event_put_text with a NULL string and
+ * event_put_bytes with NULL data do nothing: unknown is absent. event_put_bytes serves TEXT, TEXTS,
+ * MAP and JSON; it borrows the memory.
  */
 void event_put_u64(struct event *e, enum event_field field, uint64_t value);
 void event_put_i64(struct event *e, enum event_field field, int64_t value);
