@@ -1,0 +1,45 @@
+#!/bin/sh
+# Who may include whom. Draws every #include "..." of ours as an arrow between folders and fails on one that is not in
+# the table below. Run from the top of the tree.
+set -eu
+
+allowed() {
+	case $1 in
+	"bpf bpf") ;;
+	"supervisor/record supervisor/record") ;;
+	# journal_append takes a redacted record and nothing else.
+	"supervisor/record supervisor/redact") [ "$2" = supervisor/redact/redacted.h ] ;;
+	"supervisor/redact supervisor/redact" | "supervisor/redact supervisor/record") ;;
+	"supervisor/capture supervisor/capture" | "supervisor/capture supervisor/redact") ;;
+	"supervisor/capture supervisor/record" | "supervisor/capture bpf") ;;
+	# The recorder and the names process speak the message format of the control protocol.
+	"supervisor/capture supervisor") [ "$2" = supervisor/control.h ] ;;
+	"supervisor/sandbox supervisor/sandbox" | "supervisor/sandbox supervisor/record") ;;
+	"supervisor supervisor"*) ;;
+	"supervisor replay") [ "$2" = replay/commands.h ] ;;
+	"replay replay" | "replay supervisor/record") ;;
+	"exporters exporters" | "exporters supervisor/record") ;;
+	"dashboards dashboards" | "dashboards supervisor/record") ;;
+	*) return 1 ;;
+	esac
+}
+
+bad=0
+for file in $(git ls-files 'bpf/*.[ch]' 'bpf/*.def' 'supervisor/*.[ch]' 'supervisor/*.def' 'replay/*.[ch]' 'exporters/*.[ch]'); do
+	[ -f "$file" ] || continue
+	from=$(dirname "$file")
+	for target in $(sed -n 's/^[[:space:]]*#[[:space:]]*include[[:space:]]*"\([^"]*\)".*/\1/p' "$file"); do
+		if [ -f "$from/$target" ]; then
+			path=$(realpath --relative-to=. "$from/$target")
+		elif [ -f "$target" ]; then
+			path=$target
+		else
+			continue # generated: the skeleton
+		fi
+		if ! allowed "$from $(dirname "$path")" "$path"; then
+			echo "$file: includes $path: that arrow points the wrong way" >&2
+			bad=1
+		fi
+	done
+done
+exit $bad
