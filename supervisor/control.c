@@ -8,7 +8,7 @@
  */
 #include "control.h"
 
-#include "record/cleanup.h"
+#include "jansson_cleanup.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,11 +32,6 @@ static void cleanup_text(struct text *t)
 	if (t->data)
 		explicit_bzero(t->data, t->size);
 	free(t->data);
-}
-
-static void cleanup_json(json_t **value)
-{
-	json_decref(*value);
 }
 
 void control_message_free(struct control_message *m)

@@ -7,6 +7,7 @@
 #include <jansson.h>
 #include <stddef.h>
 
+#define CONTROL_SOCKET "/run/vitrine/control.sock" /* where clients find vitrined by default */
 #define CONTROL_FDS_MAX 16
 #define CONTROL_MESSAGE_MAX (16 * 1024 * 1024)
 

@@ -1,0 +1,184 @@
+/*
+ * The table of a policy's keys, and the policy in force that is made from what was given.
+ *
+ * Values of environment variables never enter the record, so what is recorded and hashed holds
+ * their names alone.
+ */
+#include "policy.h"
+
+#include "jansson_cleanup.h"
+
+#include <errno.h>
+#include <openssl/evp.h>
+#include <string.h>
+
+/* Reads that matter by default: the places of credentials, and all of /workspace. */
+#define WATCH_READS                                                                                \
+	"[\"/etc/shadow\", \"/etc/gshadow\", \"/run/secrets/**\", \"/var/run/secrets/**\", "       \
+	"\"**/.ssh/**\", \"**/.gnupg/**\", \"**/.aws/**\", \"**/.azure/**\", "                     \
+	"\"**/.config/gcloud/**\", \"**/.config/gh/**\", \"**/.kube/**\", "                        \
+	"\"**/.docker/config.json\", \"**/.netrc\", \"**/.git-credentials\", \"**/.npmrc\", "      \
+	"\"**/.pypirc\", \"**/.pgpass\", \"**/.my.cnf\", \"**/.env\", \"**/.env.*\", "             \
+	"\"**/*id_rsa*\", \"**/*id_ecdsa*\", \"**/*id_ed25519*\", \"**/*.pem\", \"**/*.key\", "    \
+	"\"**/*.p12\", \"**/*.pfx\", \"**/*.kdbx\", \"**/*credentials*\", \"/workspace/**\"]"
+
+static const char *const nets[] = {"none", "host", NULL};
+static const char *const users[] = {"agent", "root", NULL};
+static const char *const outputs[] = {"full", "meta", "none", NULL};
+static const char *const losses[] = {"freeze", "count", "kill", NULL};
+
+const struct setting policy_settings[] = {
+	{"disk_wait_s", SETTING_NUMBER, .min = 0, .max = 86400, .otherwise = "60",
+	 .doc = "Seconds that a session stays frozen while its journal cannot be written, before "
+		"it "
+		"is killed."},
+	{"env", SETTING_ENV, .max = 4096, .otherwise = "{}",
+	 .doc = "Environment variables of the command; their names are recorded, not their "
+		"values."},
+	{"labels", SETTING_LABELS, .max = 64, .otherwise = "{}",
+	 .doc = "Labels of the session, as they stand in its record."},
+	{"net", SETTING_CHOICE, nets, .otherwise = "\"none\"",
+	 .doc = "Network of the session: a loopback device of its own, or the host's network."},
+	{"on_loss", SETTING_CHOICE, losses, .otherwise = "\"freeze\"",
+	 .doc = "What happens before a record would be lost: freeze the session until the recorder "
+		"has caught up, count what is lost, or kill the session."},
+	{"output", SETTING_CHOICE, outputs, .otherwise = "\"full\"",
+	 .doc = "What is recorded of output and input: the bytes, how many and when, or nothing."},
+	{"output_cap", SETTING_NUMBER, .min = 0, .max = INT64_MAX, .otherwise = "67108864",
+	 .doc = "Bytes of each stream that the record keeps; what is past it passes unrecorded and "
+		"is counted."},
+	{"ring_bytes", SETTING_NUMBER, .min = 0, .max = 1 << 30, .otherwise = "0",
+	 .doc = "The ring between kernel and recorder has to hold at least so many bytes; 0: as "
+		"the "
+		"daemon has it."},
+	{"secrets", SETTING_SECRETS, .max = 256, .otherwise = "[]",
+	 .doc = "Secrets that the command gets as environment variables and that the record never "
+		"holds; each is read by the client, from its environment or a file."},
+	{"tenant", SETTING_NAME, .max = 64, .doc = "Tenant that the session belongs to."},
+	{"user", SETTING_CHOICE, users, .otherwise = "\"agent\"",
+	 .doc = "User of the command inside the session."},
+	{"watch_reads", SETTING_GLOBS, .max = 256, .otherwise = WATCH_READS,
+	 .doc = "Files whose opening for reading is recorded: patterns of session paths; * stays "
+		"inside one directory, ** does not."},
+	{"workspace", SETTING_PATH, .doc = "Directory of the host that is writable as /workspace."},
+	{NULL},
+};
+
+void policy_free(struct policy *p)
+{
+	json_decref(p->values);
+	free(p->recorded);
+	*p = (struct policy){0};
+}
+
+static void cleanup_policy(struct policy *p)
+{
+	policy_free(p);
+}
+
+/* An object {NAME: value} turned into an array of its names, sorted. */
+static int add_names(json_t *set, const json_t *env)
+{
+	const char *name;
+	json_t *value;
+
+	json_object_foreach((json_t *)env, name,
+			    value) if (json_object_set_new(set, name, json_null()) <
+				       0) return -ENOMEM;
+	return 0;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static json_t *sorted_names(json_t *set)
+{
+	size_t count = json_object_size(set), i = 0;
+	cleanup(free) const char **names = calloc(count + 1, sizeof(*names));
+	cleanup(json) json_t *array = json_array();
+	json_t *value;
+	const char *name;
+
+	if (!names || !array)
+		return NULL;
+	json_object_foreach(set, name, value) names[i++] = name;
+	qsort(names, count, sizeof(*names), compare_names);
+	for (i = 0; i < count; i++)
+		if (json_array_append_new(array, json_string(names[i])) < 0)
+			return NULL;
+	return take(array);
+}
+
+static int digest_text(const char *text, char ret_hex[65])
+{
+	unsigned char digest[32];
+
+	if (!EVP_Digest(text, strlen(text), digest, NULL, EVP_sha256(), NULL))
+		return -ENOMEM;
+	for (size_t i = 0; i < sizeof(digest); i++)
+		snprintf(ret_hex + 2 * i, 3, "%02x", digest[i]);
+	return 0;
+}
+
+/* The canonical text of @p: keys sorted, no blanks, of the environment only names. */
+static int record_policy(struct policy *p, const json_t *env)
+{
+	cleanup(json) json_t *recorded = json_copy(p->values);
+	cleanup(json) json_t *set = json_object();
+
+	if (!recorded || !set || add_names(set, p->env) < 0 || add_names(set, env) < 0)
+		return -ENOMEM;
+	if (json_object_set_new(recorded, "env", sorted_names(set)) < 0)
+		return -ENOMEM;
+
+	p->recorded = json_dumps(recorded, JSON_SORT_KEYS | JSON_COMPACT);
+	return p->recorded ? digest_text(p->recorded, p->sha256) : -ENOMEM;
+}
+
+static void borrow_values(struct policy *p)
+{
+	const json_t *v = p->values;
+
+	p->net = json_string_value(json_object_get(v, "net"));
+	p->user = json_string_value(json_object_get(v, "user"));
+	p->output = json_string_value(json_object_get(v, "output"));
+	p->on_loss = json_string_value(json_object_get(v, "on_loss"));
+	p->workspace = json_string_value(json_object_get(v, "workspace"));
+	p->tenant = json_string_value(json_object_get(v, "tenant"));
+	p->watch_reads = json_object_get(v, "watch_reads");
+	p->env = json_object_get(v, "env");
+	p->labels = json_object_get(v, "labels");
+	p->secrets = json_object_get(v, "secrets");
+	p->output_cap = json_integer_value(json_object_get(v, "output_cap"));
+	p->disk_wait_s = json_integer_value(json_object_get(v, "disk_wait_s"));
+	p->ring_bytes = json_integer_value(json_object_get(v, "ring_bytes"));
+}
+
+int policy_make(const json_t *given, const json_t *env, struct policy *ret_policy,
+		struct fault *ret_fault)
+{
+	cleanup(policy) struct policy p = {0};
+	int r = settings_check(policy_settings, given, ret_fault);
+	if (r < 0)
+		return r;
+
+	p.values = json_deep_copy(given);
+	if (!p.values || settings_complete(policy_settings, p.values) < 0)
+		return fault_set(ret_fault, -ENOMEM, "no_memory", "out of memory");
+	borrow_values(&p);
+	r = record_policy(&p, env);
+	if (r < 0)
+		return fault_set(ret_fault, r, "no_memory", "out of memory");
+
+	*ret_policy = p;
+	p = (struct policy){0};
+	return 0;
+}
+
+json_t *policy_schema(void)
+{
+	return settings_schema(policy_settings, "https://vitrine.example/policy.schema.json",
+			       "Policy of a vitrine session");
+}

@@ -1,0 +1,131 @@
+/* The daemon's configuration and its deployment key. */
+#include "../../supervisor/config.h"
+
+#include "../../supervisor/jansson_cleanup.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+struct place {
+	char dir[64], key[96], file[96];
+};
+
+static int make_place(void **state)
+{
+	struct place *p = calloc(1, sizeof(*p));
+
+	strncpy(p->dir, "/tmp/vitrine-config-XXXXXX", sizeof(p->dir) - 1);
+	assert_non_null(mkdtemp(p->dir));
+	snprintf(p->key, sizeof(p->key), "%s/state.key", p->dir);
+	snprintf(p->file, sizeof(p->file), "%s/config.json", p->dir);
+	*state = p;
+	return 0;
+}
+
+static int remove_place(void **state)
+{
+	struct place *p = *state;
+
+	unlink(p->key);
+	unlink(p->file);
+	assert_int_equal(rmdir(p->dir), 0);
+	free(p);
+	return 0;
+}
+
+static void write_file(const char *path, const void *data, size_t size, mode_t mode)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(data, 1, size, f), size);
+	fclose(f);
+	assert_int_equal(chmod(path, mode), 0);
+}
+
+static void options_override_the_file_and_the_file_the_defaults(void **state)
+{
+	struct place *p = *state;
+	struct config c;
+	struct fault f;
+	static const char text[] = "{\"state\": \"/srv/a\", \"socket\": \"/run/a\"}";
+	cleanup(json) json_t *overrides = json_pack("{s:s}", "state", "/srv/b//");
+
+	write_file(p->file, text, strlen(text), 0644);
+	assert_int_equal(config_load(p->file, overrides, &c, &f), 0);
+	assert_string_equal(c.state, "/srv/b//");
+	assert_string_equal(c.socket, "/run/a");
+	assert_string_equal(c.key_file, "/srv/b.key");
+	assert_int_equal(c.rings, 4);
+	config_free(&c);
+}
+
+static void bad_values_are_refused(void **state)
+{
+	struct place *p = *state;
+	struct config c;
+	struct fault f;
+	static const char text[] = "{\n\"rings\": 0}";
+	cleanup(json) json_t *none = json_object();
+	cleanup(json) json_t *odd = json_pack("{s:i}", "ring_bytes", (4 << 20) + 1);
+
+	write_file(p->file, text, strlen(text), 0644);
+	assert_int_equal(config_load(p->file, none, &c, &f), -EINVAL);
+	assert_non_null(strstr(f.text, "config.json:2: rings: 0: "));
+	assert_int_equal(config_load(NULL, odd, &c, &f), -EINVAL);
+	assert_non_null(strstr(f.text, "a power of two"));
+}
+
+static void the_key_is_made_once_and_kept(void **state)
+{
+	struct place *p = *state;
+	struct fault f;
+	struct stat st;
+	uint8_t first[32] = {0}, second[32] = {0}, zero[32] = {0};
+
+	assert_int_equal(config_load_key(p->key, first, &f), 0);
+	assert_int_equal(stat(p->key, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	assert_int_equal(st.st_size, 32);
+	assert_int_equal(st.st_nlink, 1);
+	assert_int_equal(config_load_key(p->key, second, &f), 0);
+	assert_memory_equal(first, second, 32);
+	assert_memory_not_equal(first, zero, 32);
+}
+
+static void a_key_that_others_may_read_or_that_is_short_is_refused(void **state)
+{
+	struct place *p = *state;
+	struct fault f;
+	uint8_t key[32];
+
+	write_file(p->key, "0123456789abcdef0123456789abcdef", 32, 0644);
+	assert_int_equal(config_load_key(p->key, key, &f), -EPERM);
+	write_file(p->key, "short", 5, 0600);
+	assert_int_equal(config_load_key(p->key, key, &f), -EINVAL);
+	unlink(p->key);
+	assert_int_equal(symlink("/etc/passwd", p->key), 0);
+	assert_true(config_load_key(p->key, key, &f) < 0);
+	assert_int_equal(config_load_key("/no/such/dir/key", key, &f), -ENOENT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(options_override_the_file_and_the_file_the_defaults,
+						make_place, remove_place),
+		cmocka_unit_test_setup_teardown(bad_values_are_refused, make_place, remove_place),
+		cmocka_unit_test_setup_teardown(the_key_is_made_once_and_kept, make_place,
+						remove_place),
+		cmocka_unit_test_setup_teardown(
+			a_key_that_others_may_read_or_that_is_short_is_refused, make_place,
+			remove_place),
+	};
+
+	return cmocka_run_group_tests_name("config", tests, NULL, NULL);
+}
