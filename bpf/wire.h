@@ -29,7 +29,8 @@ enum wire_kind {
 };
 
 enum wire_flag {
-	WIRE_FLAG_CONTINUED = 1, /* a tail of this record goes on in chunks */
+	WIRE_FLAG_CONTINUED = 1, /* a tail of this record goes on in chunks; on a chunk: more chunks
+				    follow, the last one is without it */
 	WIRE_FLAG_FAULT = 2,	 /* part of it could not be read; what is there is true */
 	WIRE_FLAG_SOFTIRQ =
 		4, /* pid and the like are of the socket's owner, not of the running task */
