@@ -128,11 +128,11 @@ $(SKEL): $(B)/bpf/vitrine.o
 # ---- what a fresh Debian 12 lacks ---------------------------------------------------------------------------------
 
 DEPS := gcc make clang bpftool pkg-config libbpf-dev libelf-dev zlib1g-dev libjansson-dev libseccomp-dev libcap-dev \
-        libssl-dev libsystemd-dev libcmocka-dev libc6-dev perl git python3-minimal curl strace procps iproute2
+        libssl-dev libsystemd-dev libcmocka-dev libc6-dev perl git python3 curl strace procps iproute2
 DEPS_LINT := clang-format clang-tidy cppcheck shellcheck
 DEPS_FUZZ := libclang-rt-14-dev
 DEPS_BENCH := bubblewrap
-DEPS_KERNELS := qemu-system-x86 busybox-static erofs-utils cpio kmod xz-utils zstd
+DEPS_KERNELS := qemu-system-x86 busybox-static erofs-utils cpio kmod xz-utils zstd lz4
 
 install_packages = @missing=$$(for p in $(1); do dpkg-query -W -f '$${db:Status-Status}\n' $$p 2>/dev/null | grep -qx installed || echo $$p; done); \
 	if [ -n "$$missing" ]; then \
