@@ -1,6 +1,6 @@
 # apt of another Debian suite in a root of its own below $cache/apt: the host's packages and lists are not touched.
 # Sourced by the scripts here, which set $cache.
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2154
 
 suite_root() {
 	root=$cache/apt/$1

@@ -10,11 +10,7 @@ packages="base-files base-passwd bash coreutils dash grep sed mawk findutils uti
 stage=$(mktemp -d "$out.XXXXXX")
 trap 'rm -rf "$stage"' EXIT
 
-# Directories first, as links where the host has links (merged /usr).
-for name in bin sbin lib lib64; do
-	cp -a "/$name" "$stage/$name"
-done 2>/dev/null || :
-rm -rf "$stage/bin" "$stage/sbin" "$stage/lib" "$stage/lib64"
+# Merged /usr, as Debian 12 has it.
 for name in bin sbin lib lib64; do
 	mkdir -p "$stage/usr/$name"
 	ln -s "usr/$name" "$stage/$name"
