@@ -39,11 +39,9 @@ static __always_inline __u64 take_number(const struct session_slot *slot, __u32 
 	return next ? __sync_fetch_and_add(next, 1) : 0;
 }
 
-/* The process id as the innermost pid namespace has it. */
-static __always_inline __u32 ns_pid_of(struct task_struct *task)
+/* The number of @pid in the pid namespace at depth @level. */
+static __always_inline __u32 pid_number(struct pid *pid, __u32 level)
 {
-	struct pid *pid = BPF_CORE_READ(task, thread_pid);
-	unsigned int level = BPF_CORE_READ(pid, level);
 	struct upid upid = {};
 
 	/* numbers[] grows with the depth of namespaces: its offset is relocated, its stride is the
@@ -54,29 +52,47 @@ static __always_inline __u32 ns_pid_of(struct task_struct *task)
 	return upid.nr;
 }
 
-/*
- * Set-up is not the session's: pid 1 is our vitrine-init, and what it forks is still its image
- * until the command's exec. A fork of the session's own has another image, so it is told apart by
- * the file, not by the flag.
- */
+/* The pid of @task as the session sees it; 0 if it cannot see it. */
+static __always_inline __u32 ns_pid_of(const struct session_slot *slot, struct task_struct *task)
+{
+	struct pid *pid = task->thread_pid;
+
+	if (!pid || pid->level < slot->pid_level)
+		return 0;
+	return pid_number(pid, slot->pid_level);
+}
+
+/* The first to act in a session is its pid 1: nothing else is in there yet. */
+static __always_inline void find_init(struct session_slot *slot, struct task_struct *task)
+{
+	struct pid *pid = task->group_leader->thread_pid;
+
+	if (!pid || pid_number(pid, pid->level) != 1)
+		return;
+	slot->pid_level = pid->level;
+	slot->init_pid = task->tgid;
+}
+
+/* Set-up is not the session's: what vitrine-init does, and its children up to their exec. Both are
+ * known by what the kernel saw of their birth, so no act of a session passes for set-up. */
 static __always_inline bool is_setup(struct task_struct *task, const struct session_slot *slot)
 {
-	struct inode *inode;
+	__u32 pid = task->tgid;
 
-	if (!(BPF_CORE_READ(task, flags) & PF_FORKNOEXEC) &&
-	    ns_pid_of(BPF_CORE_READ(task, group_leader)) != 1)
-		return false;
-	inode = BPF_CORE_READ(task, mm, exe_file, f_inode);
-	return BPF_CORE_READ(inode, i_ino) == slot->init_ino &&
-	       BPF_CORE_READ(inode, i_sb, s_dev) == slot->init_dev;
+	if (pid == slot->init_pid)
+		return true;
+	return (task->flags & PF_FORKNOEXEC) && bpf_map_lookup_elem(&starting, &pid);
 }
 
 /* The session that the current task belongs to, child cgroups included. NULL: not ours. */
 static __always_inline struct session_slot *session_of_current_or_setup(void)
 {
 	__u64 id = bpf_get_current_ancestor_cgroup_id(session_level);
+	struct session_slot *slot = bpf_map_lookup_elem(&sessions, &id);
 
-	return bpf_map_lookup_elem(&sessions, &id);
+	if (slot && !slot->init_pid)
+		find_init(slot, bpf_get_current_task_btf());
+	return slot;
 }
 
 /* The same, but NULL also for what vitrine-init does itself. */
@@ -84,30 +100,25 @@ static __always_inline struct session_slot *session_of_current(void)
 {
 	struct session_slot *slot = session_of_current_or_setup();
 
-	if (!slot || is_setup((struct task_struct *)bpf_get_current_task(), slot))
+	if (!slot || is_setup(bpf_get_current_task_btf(), slot))
 		return NULL;
 	return slot;
 }
 
-/* Fill a head with who acts now. */
-static __always_inline void fill_head(struct wire_head *head, __u32 kind, __u32 class, __u64 number)
+/* Fill a head with what @task does. Leaves the command's cgroup to the caller. */
+static __always_inline void fill_head(const struct session_slot *slot, struct wire_head *head,
+				      struct task_struct *task)
 {
-	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
-	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
-	__u64 pid_tgid = bpf_get_current_pid_tgid();
-	const struct cred *cred = BPF_CORE_READ(task, cred);
+	struct task_struct *leader = task->group_leader;
+	const struct cred *cred = task->cred;
 
-	head->number = number;
 	head->boot_ns = bpf_ktime_get_boot_ns();
-	head->start_ns = BPF_CORE_READ(leader, start_boottime);
-	head->cgroup = bpf_get_current_ancestor_cgroup_id(session_level + 1);
-	head->pid = pid_tgid >> 32;
-	head->tid = (__u32)pid_tgid;
-	head->ns_pid = ns_pid_of(leader);
-	head->uid = BPF_CORE_READ(cred, euid.val);
-	head->gid = BPF_CORE_READ(cred, egid.val);
-	head->kind = kind;
-	head->class = class;
+	head->start_ns = leader->start_boottime;
+	head->pid = task->tgid;
+	head->tid = task->pid;
+	head->ns_pid = ns_pid_of(slot, leader);
+	head->uid = cred->euid.val;
+	head->gid = cred->egid.val;
 	head->cpu = bpf_get_smp_processor_id();
 	head->flags = 0;
 }
@@ -132,7 +143,11 @@ static __always_inline void *emit_begin(const struct session_slot *slot, __u32 k
 	}
 	scratch->busy = 1;
 	head = (struct wire_head *)scratch->data;
-	fill_head(head, kind, class, number);
+	fill_head(slot, head, bpf_get_current_task_btf());
+	head->cgroup = bpf_get_current_ancestor_cgroup_id(session_level + 1);
+	head->number = number;
+	head->kind = kind;
+	head->class = class;
 	head->length = size;
 	return head;
 }

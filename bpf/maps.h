@@ -18,10 +18,11 @@
 #define MAP extern
 #endif
 
-/* One ring a session, made ahead by user space; a slot is an index. */
+/* One ring a session, made ahead by user space; a slot is an index. The size here is that of the
+ * loader's template only. */
 struct ring_map {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4 * 1024 * 1024);
+	__uint(max_entries, 4096);
 };
 
 struct rings_map {
@@ -77,6 +78,16 @@ struct scratch_map {
 	__type(value, struct scratch);
 };
 MAP struct scratch_map scratches SEC(".maps");
+
+/* Children of vitrine-init that have not come to their exec yet: what they do is set-up. Key: host
+ * pid. */
+struct starting_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4 * SESSION_SLOTS);
+	__type(key, __u32);
+	__type(value, __u32);
+};
+MAP struct starting_map starting SEC(".maps");
 
 /* Set before load: depth of a session's cgroup in the hierarchy. */
 #ifdef MAPS_HERE

@@ -21,7 +21,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	r->child_start_ns = BPF_CORE_READ(child, start_boottime);
 	r->child_cgroup = 0;
 	r->child_pid = BPF_CORE_READ(child, tgid);
-	r->child_ns_pid = ns_pid_of(child);
+	r->child_ns_pid = ns_pid_of(slot, child);
 	emit_end(slot, r);
 	return 0;
 }

@@ -79,11 +79,13 @@ WIRE_RECORDS(RECORD)
 /* Value of the `sessions` map (key: cgroup id of the session, 64-bit). */
 struct session_slot {
 	__u32 slot; /* index into `rings` and the counters */
-	__u32 flags;
+	/* The session's pid 1, vitrine-init: host pid and depth of its pid namespace. Found by the
+	 * first program that meets it; user space writes 0. */
+	__u32 init_pid;
 	__u64 high_water; /* bytes in the ring at which the freezing thread is woken */
 	__u64 ring_bytes; /* size of the ring */
-	__u64 init_ino; /* file of vitrine-init: acts of its image are set-up, not the session's */
-	__u64 init_dev; /* s_dev as the kernel has it */
+	__u32 pid_level;
+	__u32 reserved;
 };
 
 /* Reasons for which a number has no record. Index of the `losses` counters. */

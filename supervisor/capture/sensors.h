@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct sensors;
 
@@ -28,8 +29,11 @@ int sensors_load(const struct sensors_options *options, struct sensors **ret_sen
 		 char ret_error[512]);
 void sensors_free(struct sensors *s);
 
-/* Attach while at least one session lives; host-wide programs cost every process of the host.
- * Idempotent. */
+/*
+ * Attach while at least one session lives; host-wide programs cost every process of the host.
+ * Idempotent. Takes 1 ms, but some 10 ms within a few milliseconds of a detach, which it then waits
+ * for: detach only when no session has come for a while.
+ */
 int sensors_attach(struct sensors *s, char ret_error[512]);
 void sensors_detach(struct sensors *s);
 
@@ -46,14 +50,15 @@ struct sensors_session {
 };
 
 /*
- * Watch the cgroup with id @cgroup as a session. @init_dev (kernel's s_dev) and @init_ino name the
- * file of vitrine-init, whose set-up acts are not the session's. From the moment that this returns
- * 0 everything in the cgroup is recorded. -ENOSPC: no slot is free.
+ * Watch the cgroup with id @cgroup as a session. From the moment that this returns 0 everything in
+ * the cgroup is recorded, except what the first process of its pid namespace does, and what that
+ * one's children do before their exec: that is vitrine-init at work. -ENOSPC: no slot is free.
  */
-int sensors_open_session(struct sensors *s, uint64_t cgroup, uint64_t init_dev, uint64_t init_ino,
-			 struct sensors_session *ret_session);
-/* Stop watching and free the slot; the ring is replaced, so that nothing of it is seen by the next
- * session. */
+int sensors_open_session(struct sensors *s, uint64_t cgroup, struct sensors_session *ret_session);
+/*
+ * Stop watching and free the slot; the recorder has let go of the ring. It is given out again only
+ * when no program runs any more that knew this session, and empty.
+ */
 void sensors_close_session(struct sensors *s, uint64_t cgroup, uint32_t slot);
 
 /* Descriptors of maps that the recorder reads: "numbers", "losses", "written_files". -1 if unknown.
@@ -64,4 +69,4 @@ int sensors_map_fd(const struct sensors *s, const char *name);
 uint64_t sensors_missed(struct sensors *s);
 
 /* For tests: one line per program, "name instructions". */
-void sensors_write_instruction_counts(const struct sensors *s, void *stdio_file);
+void sensors_write_instruction_counts(const struct sensors *s, FILE *out);

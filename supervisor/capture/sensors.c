@@ -1,0 +1,430 @@
+/*
+ * Loads the programs of bpf/, attaches them, and gives each session its slot.
+ *
+ * How a program is attached follows from its section: cgroup programs once, to the daemon's own
+ * cgroup; all others host-wide, and only while a session lives; programs of SYSCALL_EXITS never,
+ * they are entries of `on_exit_calls`. A section that begins with `?` is optional: it is loaded if
+ * the kernel has its hook.
+ */
+#include "sensors.h"
+
+#include "../../bpf/syscalls.h"
+#include "../record/cleanup.h"
+#include "ring_pool.h"
+#include "tracefs.h"
+#include "vitrine.skel.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PROGRAMS_MAX 128
+#define ERROR_SIZE 512
+#define MIB (1024ull * 1024)
+#define ARGV_BYTES_MAX                                                                             \
+	(2 * MIB)		 /* one exec at the kernel's limit (a quarter of an 8 MiB stack)   \
+				  */
+#define PEAK_BYTES (3 * MIB / 2) /* what one CPU writes in 10 ms at peak */
+
+struct sensors {
+	struct sensors_options options;
+	struct vitrine *skel;
+	struct ring_pool *rings;
+	struct tracefs *tracefs;
+	uint64_t high_water;
+	struct bpf_program *programs[PROGRAMS_MAX]; /* that are loaded */
+	struct bpf_link *links[PROGRAMS_MAX];	    /* of the program at the same place */
+	size_t program_count;
+	bool attached;
+	char names[PROGRAMS_MAX][64]; /* what `attached_names` points to */
+	const char *attached_names[PROGRAMS_MAX + 1];
+	const char *missing_names[PROGRAMS_MAX + 1];
+};
+
+/* ---- kinds of programs ---- */
+
+enum attachment { ATTACH_HOST, ATTACH_CGROUP, ATTACH_TAIL_CALL };
+
+/* clang-format off */
+static const struct {
+	const char *call;
+	uint32_t number;
+	const char *program;
+} tail_calls[] = {
+#define TAIL_CALL(call, program) {#call, __NR_##call, #program},
+	SYSCALL_EXITS(TAIL_CALL)
+#undef TAIL_CALL
+};
+/* clang-format on */
+#define TAIL_CALLS (sizeof(tail_calls) / sizeof(*tail_calls))
+
+static enum attachment attachment_of(const struct bpf_program *program)
+{
+	for (size_t i = 0; i < TAIL_CALLS; i++)
+		if (strcmp(tail_calls[i].program, bpf_program__name(program)) == 0)
+			return ATTACH_TAIL_CALL;
+
+	switch (bpf_program__type(program)) {
+	case BPF_PROG_TYPE_TRACING:
+	case BPF_PROG_TYPE_RAW_TRACEPOINT:
+	case BPF_PROG_TYPE_TRACEPOINT:
+		return ATTACH_HOST;
+	default:
+		return ATTACH_CGROUP;
+	}
+}
+
+/* ---- what went wrong, and the mend ---- */
+
+/* libbpf says why a program was refused only here, and gives no context to the function. */
+static _Thread_local char libbpf_words[ERROR_SIZE];
+
+static int keep_libbpf_words(enum libbpf_print_level level, const char *format, va_list arguments)
+{
+	if (level == LIBBPF_WARN && libbpf_words[0] == '\0') {
+		vsnprintf(libbpf_words, sizeof(libbpf_words), format, arguments);
+		libbpf_words[strcspn(libbpf_words, "\n")] = '\0';
+	}
+	return 0;
+}
+
+static void explain_load(int error, char ret_error[ERROR_SIZE])
+{
+	const char *why = NULL;
+
+	if (geteuid() != 0)
+		why = "loading BPF programs needs root: run as root, or ask a running vitrined";
+	else if (access("/sys/kernel/btf/vmlinux", R_OK) < 0)
+		why = "/sys/kernel/btf/vmlinux is missing: vitrine needs a kernel with "
+		      "CONFIG_DEBUG_INFO_BTF=y, as Debian's since 6.1 have";
+	else if (libbpf_probe_bpf_map_type(BPF_MAP_TYPE_RINGBUF, NULL) == 0)
+		why = "this kernel has no BPF ring buffer: vitrine needs Linux 6.1 or newer";
+	else if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_loop, NULL) == 0)
+		why = "this kernel has no bpf_loop: vitrine needs Linux 6.1 or newer";
+	else if (error == -EPERM)
+		why = "the kernel refuses BPF programs (EPERM): vitrined needs CAP_BPF, "
+		      "CAP_PERFMON, CAP_NET_ADMIN and CAP_SYS_ADMIN, and a kernel that is not in "
+		      "lockdown=confidentiality";
+	if (why)
+		snprintf(ret_error, ERROR_SIZE, "%s", why);
+	else
+		snprintf(ret_error, ERROR_SIZE, "loading the BPF programs: %s (%.400s)",
+			 strerror(-error), libbpf_words);
+}
+
+static int fail(char ret_error[ERROR_SIZE], int error, const char *what, const char *name)
+{
+	snprintf(ret_error, ERROR_SIZE, "%s %s: %s", what, name, strerror(-error));
+	return error;
+}
+
+/* ---- load ---- */
+
+static bool has_hook(struct sensors *s, const struct btf *kernel, const char *section)
+{
+	char type[128];
+
+	if (strncmp(section, "tp_btf/", 7) == 0) {
+		snprintf(type, sizeof(type), "btf_trace_%s", section + 7);
+		return btf__find_by_name_kind(kernel, type, BTF_KIND_TYPEDEF) > 0;
+	}
+	if (strncmp(section, "tp/", 3) == 0)
+		return tracefs_event_id(s->tracefs, section + 3) > 0;
+	return true;
+}
+
+static int choose_programs(struct sensors *s)
+{
+	struct btf *kernel = NULL;
+	struct bpf_program *program;
+	size_t missing = 0;
+
+	bpf_object__for_each_program(program, s->skel->obj)
+	{
+		const char *section = bpf_program__section_name(program);
+
+		if (!bpf_program__autoload(program)) {
+			if (!kernel)
+				kernel = btf__load_vmlinux_btf();
+			if (!kernel)
+				return -ENOENT;
+			bpf_program__set_autoload(program, has_hook(s, kernel, section));
+		}
+		if (!bpf_program__autoload(program))
+			s->missing_names[missing++] = section;
+		else if (s->program_count < PROGRAMS_MAX)
+			s->programs[s->program_count++] = program;
+		else
+			return -E2BIG;
+	}
+	btf__free(kernel);
+	return 0;
+}
+
+static int set_sizes(struct sensors *s)
+{
+	int cpus = libbpf_num_possible_cpus();
+
+	if (cpus < 0)
+		return cpus;
+	s->skel->rodata->session_level = s->options.session_level;
+	return bpf_map__set_max_entries(s->skel->maps.scratches, (uint32_t)cpus);
+}
+
+static int fill_tail_calls(struct sensors *s, char ret_error[ERROR_SIZE])
+{
+	int map = bpf_map__fd(s->skel->maps.on_exit_calls);
+
+	for (size_t i = 0; i < TAIL_CALLS; i++) {
+		const struct bpf_program *program =
+			bpf_object__find_program_by_name(s->skel->obj, tail_calls[i].program);
+		int fd = program ? bpf_program__fd(program) : -ENOENT;
+
+		if (fd >= 0 && bpf_map_update_elem(map, &tail_calls[i].number, &fd, BPF_ANY) < 0)
+			fd = -errno;
+		if (fd < 0)
+			return fail(ret_error, fd, "watching system call", tail_calls[i].call);
+	}
+	return 0;
+}
+
+/* Room above the mark for what comes before a freeze takes effect; file records stop at three
+ * quarters, so for them it has to be below that. */
+static uint64_t high_water_of(uint64_t ring_bytes)
+{
+	uint64_t cpus = (uint64_t)libbpf_num_possible_cpus();
+	uint64_t above = ring_bytes / 4;
+
+	if (above < cpus * ARGV_BYTES_MAX)
+		above = cpus * ARGV_BYTES_MAX;
+	above += cpus * PEAK_BYTES;
+	return ring_bytes < above + ring_bytes / 4 ? ring_bytes / 4 : ring_bytes - above;
+}
+
+static int attach_kind(struct sensors *s, enum attachment kind, char ret_error[ERROR_SIZE]);
+static void write_names(struct sensors *s);
+
+static int load(struct sensors *s, char ret_error[ERROR_SIZE])
+{
+	s->skel = vitrine__open();
+	int r = s->skel ? set_sizes(s) : -errno;
+	if (r == 0)
+		r = choose_programs(s);
+	if (r == 0)
+		r = vitrine__load(s->skel);
+	if (r < 0) {
+		explain_load(r, ret_error);
+		return r;
+	}
+
+	r = fill_tail_calls(s, ret_error);
+	if (r < 0)
+		return r;
+	r = ring_pool_new(bpf_map__fd(s->skel->maps.rings), s->options.ring_bytes, s->options.rings,
+			  &s->rings);
+	if (r < 0)
+		return fail(ret_error, r, "making", "the sessions' ring buffers");
+	return attach_kind(s, ATTACH_CGROUP, ret_error);
+}
+
+int sensors_load(const struct sensors_options *options, struct sensors **ret_sensors,
+		 char ret_error[ERROR_SIZE])
+{
+	struct sensors *s = calloc(1, sizeof(*s));
+	libbpf_print_fn_t print_before;
+
+	if (!s)
+		return fail(ret_error, -ENOMEM, "loading", "the BPF programs");
+	s->options = *options;
+	s->high_water = high_water_of(options->ring_bytes);
+
+	int r = tracefs_open(&s->tracefs);
+	if (r < 0)
+		fail(ret_error, r, "opening", "tracefs (CONFIG_FTRACE=y, CAP_SYS_ADMIN)");
+
+	libbpf_words[0] = '\0';
+	print_before = libbpf_set_print(keep_libbpf_words);
+	if (r == 0)
+		r = load(s, ret_error);
+	libbpf_set_print(print_before);
+	if (r < 0) {
+		sensors_free(s);
+		return r;
+	}
+	write_names(s);
+	*ret_sensors = s;
+	return 0;
+}
+
+/* ---- attach ---- */
+
+static struct bpf_link *attach_program(struct sensors *s, struct bpf_program *program,
+				       enum attachment kind)
+{
+	if (kind == ATTACH_CGROUP)
+		return bpf_program__attach_cgroup(program, s->options.cgroup_fd);
+	if (bpf_program__type(program) != BPF_PROG_TYPE_TRACEPOINT)
+		return bpf_program__attach(program);
+
+	const char *section = bpf_program__section_name(program);
+	cleanup(close_fd) int event = tracefs_open_event(s->tracefs, strchr(section, '/') + 1);
+	if (event < 0) {
+		errno = -event;
+		return NULL;
+	}
+
+	struct bpf_link *link = bpf_program__attach_perf_event(program, event);
+	if (link)
+		event = -1; /* the link closes it */
+	return link;
+}
+
+static int attach_kind(struct sensors *s, enum attachment kind, char ret_error[ERROR_SIZE])
+{
+	for (size_t i = 0; i < s->program_count; i++) {
+		if (s->links[i] || attachment_of(s->programs[i]) != kind)
+			continue;
+		s->links[i] = attach_program(s, s->programs[i], kind);
+		if (!s->links[i])
+			return fail(ret_error, -errno, "attaching",
+				    bpf_program__section_name(s->programs[i]));
+	}
+	return 0;
+}
+
+static void detach_kind(struct sensors *s, enum attachment kind)
+{
+	for (size_t i = 0; i < s->program_count; i++) {
+		if (!s->links[i] || attachment_of(s->programs[i]) != kind)
+			continue;
+		bpf_link__destroy(s->links[i]);
+		s->links[i] = NULL;
+	}
+}
+
+int sensors_attach(struct sensors *s, char ret_error[ERROR_SIZE])
+{
+	if (s->attached)
+		return 0;
+
+	int r = attach_kind(s, ATTACH_HOST, ret_error);
+	if (r < 0) {
+		detach_kind(s, ATTACH_HOST);
+		return r;
+	}
+	s->attached = true;
+	return 0;
+}
+
+void sensors_detach(struct sensors *s)
+{
+	detach_kind(s, ATTACH_HOST);
+	s->attached = false;
+}
+
+/* ---- sessions ---- */
+
+int sensors_open_session(struct sensors *s, uint64_t cgroup, struct sensors_session *ret_session)
+{
+	struct sensors_session session = {
+		.ring_bytes = s->options.ring_bytes,
+		.high_water = s->high_water,
+	};
+
+	int r = ring_pool_take(s->rings, &session.slot, &session.ring_fd);
+	if (r < 0)
+		return r;
+
+	struct session_slot slot = {
+		.slot = session.slot,
+		.high_water = session.high_water,
+		.ring_bytes = session.ring_bytes,
+	};
+	if (bpf_map_update_elem(bpf_map__fd(s->skel->maps.sessions), &cgroup, &slot, BPF_ANY) < 0) {
+		r = -errno;
+		ring_pool_give(s->rings, session.slot);
+		return r;
+	}
+	*ret_session = session;
+	return 0;
+}
+
+void sensors_close_session(struct sensors *s, uint64_t cgroup, uint32_t slot)
+{
+	bpf_map_delete_elem(bpf_map__fd(s->skel->maps.sessions), &cgroup);
+	ring_pool_give(s->rings, slot);
+}
+
+/* ---- what there is ---- */
+
+/* Names of sensors: the section, and for tail calls the call; several calls may share a program. */
+static void write_names(struct sensors *s)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < s->program_count; i++)
+		if (attachment_of(s->programs[i]) != ATTACH_TAIL_CALL && count < PROGRAMS_MAX)
+			s->attached_names[count++] = bpf_program__section_name(s->programs[i]);
+	for (size_t i = 0; i < TAIL_CALLS && count < PROGRAMS_MAX; i++) {
+		snprintf(s->names[i], sizeof(s->names[i]), "sys_exit/%s", tail_calls[i].call);
+		s->attached_names[count++] = s->names[i];
+	}
+}
+
+const char *const *sensors_names(const struct sensors *s)
+{
+	return s->attached_names;
+}
+
+const char *const *sensors_missing(const struct sensors *s)
+{
+	return s->missing_names;
+}
+
+int sensors_map_fd(const struct sensors *s, const char *name)
+{
+	int fd = bpf_object__find_map_fd_by_name(s->skel->obj, name);
+
+	return fd < 0 ? -1 : fd;
+}
+
+static struct bpf_prog_info info_of(const struct bpf_program *program)
+{
+	struct bpf_prog_info info = {};
+	uint32_t size = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) < 0)
+		memset(&info, 0, sizeof(info));
+	return info;
+}
+
+uint64_t sensors_missed(struct sensors *s)
+{
+	uint64_t missed = 0;
+
+	for (size_t i = 0; i < s->program_count; i++)
+		missed += info_of(s->programs[i]).recursion_misses;
+	return missed;
+}
+
+void sensors_write_instruction_counts(const struct sensors *s, FILE *out)
+{
+	for (size_t i = 0; i < s->program_count; i++)
+		fprintf(out, "%s %u\n", bpf_program__name(s->programs[i]),
+			info_of(s->programs[i]).verified_insns);
+}
+
+void sensors_free(struct sensors *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->program_count; i++)
+		bpf_link__destroy(s->links[i]);
+	ring_pool_free(s->rings);
+	vitrine__destroy(s->skel);
+	tracefs_free(s->tracefs);
+	free(s);
+}
