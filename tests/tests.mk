@@ -43,3 +43,80 @@ check-kernels: deps deps-kernels
 		sh tests/kernels/guest.sh $(KERNEL_CACHE) $$kernel $(B)/root.erofs 900 \
 			'set -e; $(foreach t,$(KERNEL_TESTS),$(GUEST_RUN);)' || exit 1; \
 	done
+
+# ---- figures --------------------------------------------------------------------------------------------------------
+
+$(B)/tests/loops: tests/bench/loops.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu17 $(WARN) -O2 -D_GNU_SOURCE -static -o $@ $<
+
+$(B)/tests/bench-%: $(B)/obj/tests/bench/%.o $(foreach l,$(LIBS),$(call archive,$(l)))
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS) -pie -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(UNIT_LIBS)
+
+BENCHES := $(filter-out $(B)/tests/bench-loops,$(patsubst tests/bench/%.c,$(B)/tests/bench-%,$(wildcard tests/bench/*.c)))
+
+bench: deps
+	$(call install_packages,$(DEPS_BENCH))
+	$(Q)$(MAKE) --no-print-directory all $(B)/tests/loops $(BENCHES)
+	$(Q)sh tests/bench/bench.sh $(abspath $(B)/bin) $(abspath $(B)/tests) $(ROUNDS)
+
+# ---- fuzzers: FUZZ_SECONDS each -------------------------------------------------------------------------------------
+
+FUZZ_SRC := $(filter-out tests/fuzz/driver.c,$(wildcard tests/fuzz/*.c))
+FUZZERS := $(notdir $(FUZZ_SRC:.c=))
+FUZZ_SECONDS ?= 60
+FUZZ_LIB_SRC = $(record_src) $(redact_src) $(filter-out supervisor/capture/sensors.c supervisor/capture/recorder%,$(capture_src)) $(supervisor_src)
+
+$(B)/fuzz/%: tests/fuzz/%.c $(FUZZ_LIB_SRC)
+	$(call say,FUZZ,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) -std=gnu17 -g -O1 -w $(CPPFLAGS) -fsanitize=fuzzer,address,undefined -o $@ $< $(FUZZ_LIB_SRC) $(UNIT_LIBS)
+
+fuzz: deps
+	$(call install_packages,$(DEPS_FUZZ))
+	$(Q)$(MAKE) --no-print-directory $(addprefix $(B)/fuzz/,$(FUZZERS))
+	$(Q)for f in $(FUZZERS); do \
+		mkdir -p $(B)/fuzz/found/$$f tests/fuzz/corpus/$$f; \
+		echo "== $$f"; \
+		$(B)/fuzz/$$f -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -artifact_prefix=$(B)/fuzz/$$f- \
+			$(B)/fuzz/found/$$f tests/fuzz/corpus/$$f || exit 1; \
+	done
+
+# The corpora, by a plain driver, in every check.
+$(B)/tests/fuzz-%: $(B)/obj/tests/fuzz/%.o $(B)/obj/tests/fuzz/driver.o $(foreach l,$(LIBS),$(call archive,$(l)))
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS) -pie -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(UNIT_LIBS)
+
+check-corpus: $(addprefix $(B)/tests/fuzz-,$(FUZZERS))
+	$(Q)for f in $(FUZZERS); do $(B)/tests/fuzz-$$f tests/fuzz/corpus/$$f || exit 1; done
+
+# ---- style ----------------------------------------------------------------------------------------------------------
+
+C_FILES = $(shell git ls-files '*.c' '*.h')
+
+lint: deps
+	$(call install_packages,$(DEPS_LINT))
+	$(Q)tests/lint/arrows.sh && tests/lint/banned.sh && tests/lint/size.sh
+	$(Q)clang-format --dry-run -Werror $(C_FILES)
+	$(Q)shellcheck -x -S warning $(shell git ls-files '*.sh' 'tests/e2e/*.t')
+	$(Q)$(MAKE) --no-print-directory compile_commands.json
+	$(Q)clang-tidy --quiet -p . $(filter-out bpf/%,$(shell git ls-files 'supervisor/*.c' 'replay/*.c')) 2>/dev/null
+	$(Q)cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 --enable=warning,portability --suppress=missingIncludeSystem \
+		--suppress=normalCheckLevelMaxBranches -D_GNU_SOURCE supervisor replay
+
+compile_commands.json: Makefile
+	$(Q)$(MAKE) -n -B V=1 all 2>/dev/null | python3 tests/lint/compile_commands.py > $@
+
+# ---- all of it ------------------------------------------------------------------------------------------------------
+
+# What CI runs. The sanitizer build runs the unit tests and the end-to-end tests once more.
+check: deps deps-kernels
+	$(Q)$(MAKE) --no-print-directory check-style check-unit check-corpus check-e2e
+	$(Q)$(MAKE) --no-print-directory SAN=address,undefined check-unit check-corpus check-e2e
+	$(Q)$(MAKE) --no-print-directory check-kernels KERNELS=$(firstword $(KERNELS))
+
+check-style:
+	$(Q)tests/lint/arrows.sh && tests/lint/banned.sh && tests/lint/size.sh

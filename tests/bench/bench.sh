@@ -1,0 +1,131 @@
+#!/bin/sh
+# bench.sh BIN TESTS [ROUNDS]: the figures that vitrine holds, each as a ratio to its peer in the same run, interleaved.
+# Run by `make bench`, as root. SECONDS_OF_FLOOD (default 10) is the length of the loss test.
+set -eu
+bin=$1
+tests=$2
+rounds=${3:-7}
+flood=${SECONDS_OF_FLOOD:-10}
+work=$(mktemp -d /tmp/vitrine-bench.XXXXXX)
+daemon=
+holder=
+finish() {
+	[ -z "$holder" ] || kill "$holder" 2>/dev/null || :
+	[ -z "$daemon" ] || { kill "$daemon"; wait "$daemon"; } 2>/dev/null || :
+	rm -rf "$work"
+}
+trap finish EXIT
+mkdir "$work/workspace"
+cp "$tests/loops" "$work/workspace/"
+chown -R 1000:1000 "$work/workspace"
+chmod 755 "$work"
+
+"$bin/vitrined" --state "$work/state" --socket "$work/socket" 2>"$work/daemon.log" &
+daemon=$!
+until [ -S "$work/socket" ]; do
+	kill -0 "$daemon" 2>/dev/null || { cat "$work/daemon.log" >&2; exit 1; }
+	sleep 0.1
+done
+
+inside() {
+	"$bin/vitrine" run --quiet --socket "$work/socket" --workspace "$work/workspace" -- /workspace/loops "$@"
+}
+
+# The same kind of file system as a session's /tmp: an overlay whose upper layer is a tmpfs.
+bare_on_overlay() {
+	unshare -m sh -c '
+		mount -t tmpfs none /mnt && mkdir /mnt/lower /mnt/upper /mnt/work /mnt/all &&
+		mount -t overlay -o lowerdir=/mnt/lower,upperdir=/mnt/upper,workdir=/mnt/work none /mnt/all && exec "$@"' sh "$tests/loops" "$@" /mnt/all
+}
+
+bare() {
+	"$tests/loops" "$@"
+}
+
+median() {
+	sort -g "$1" | awk '{v[NR] = $1} END {print v[int((NR + 1) / 2)]}'
+}
+
+# compare NAME HOLD PEER_NAME PEER... -- OURS...: both by turns, medians and their ratio.
+compare() {
+	name=$1
+	hold=$2
+	peer_name=$3
+	peer=$4
+	ours=$5
+	: >"$work/peer"
+	: >"$work/ours"
+	i=0
+	while [ $i -lt "$rounds" ]; do
+		$peer >>"$work/peer"
+		$ours >>"$work/ours"
+		i=$((i + 1))
+	done
+	p=$(median "$work/peer")
+	o=$(median "$work/ours")
+	echo "$name|$p|$o|$hold|$peer_name" | awk -F'|' '{printf "%-44s %9.1f ns  %-22s %9.1f ns  x %.2f  (hold: <= %s)\n", $1, $3, $5, $2, $3 / $2, $4}'
+}
+
+echo "vitrine bench: $(uname -r), $(nproc) CPUs, $rounds rounds, medians"
+compare 'open + write + close in a session' 1.8 'bare, same overlay' 'bare_on_overlay files 100000' 'inside files 100000'
+compare 'exec of /bin/true in a session' 1.10 'bare' 'bare execs 500 /bin/true' 'inside execs 500 /bin/true'
+
+# The host while a session is alive: by turns with and without one.
+: >"$work/peer"
+: >"$work/ours"
+i=0
+while [ $i -lt "$rounds" ]; do
+	bare getppid 3000000 >>"$work/peer"
+	"$bin/vitrine" run --quiet --socket "$work/socket" -- sleep 60 2>/dev/null &
+	holder=$!
+	sleep 0.5
+	bare getppid 3000000 >>"$work/ours"
+	kill "$holder"
+	wait "$holder" || :
+	holder=
+	sleep 0.3
+	i=$((i + 1))
+done
+p=$(median "$work/peer")
+o=$(median "$work/ours")
+echo "$p $o" | awk '{printf "%-44s %9.1f ns  %-22s %9.1f ns  x %.2f  (hold: <= 1.4)\n", "getppid on the host while a session lives", $2, "bare", $1, $2 / $1}'
+
+# Loss: eight sessions as fast as they can.
+i=0
+clients=
+while [ $i -lt 8 ]; do
+	"$bin/vitrine" run --json --quiet --socket "$work/socket" --name "flood$i" --workspace "$work/workspace" -- \
+		sh -c "end=\$((\$(date +%s) + $flood)); while [ \$(date +%s) -lt \$end ]; do /workspace/loops files 20000 >/dev/null; done" 2>"$work/verdict$i" &
+	clients="$clients $!"
+	i=$((i + 1))
+done
+for client in $clients; do
+	wait "$client" || :
+done
+tail -q -n 1 "$work"/verdict* | python3 -c '
+import json, sys
+seconds = float(sys.argv[1])
+counts = [json.loads(line)["counts"] for line in sys.stdin]
+produced = sum(c["produced"] for s in counts for c in s.values())
+lost = sum(c["lost"] for s in counts for c in s.values())
+print(f"8 sessions flooding for {seconds:.0f} s: {produced:,} records, {produced / seconds:,.0f}/s, lost {lost}  (hold: 0)")' "$flood"
+
+if [ -x "$tests/bench-journal" ]; then "$tests/bench-journal"; fi
+if [ -x "$tests/bench-pipeline" ]; then "$tests/bench-pipeline"; fi
+
+# Peers that Debian packages, on the same machine. Their own records, if any, are not compared.
+if command -v bwrap >/dev/null; then
+	compare_start() {
+		i=0
+		: >"$work/peer"
+		: >"$work/ours"
+		while [ $i -lt "$rounds" ]; do
+			s=$(date +%s%N); bwrap --unshare-all --ro-bind / / /bin/true; e=$(date +%s%N); echo $((e - s)) >>"$work/peer"
+			s=$(date +%s%N); "$bin/vitrine" run --quiet --socket "$work/socket" -- /bin/true; e=$(date +%s%N); echo $((e - s)) >>"$work/ours"
+			i=$((i + 1))
+		done
+		echo "$(median "$work/peer") $(median "$work/ours")" |
+			awk '{printf "%-44s %9.2f ms  %-22s %9.2f ms  x %.2f\n", "recorded /bin/true, start to cleaned", $2 / 1e6, "bwrap --unshare-all", $1 / 1e6, $2 / $1}'
+	}
+	compare_start
+fi
