@@ -29,6 +29,8 @@ struct capture_options {
 					 the host's */
 	int names_fd;		      /* socket of vitrine-names, -1 if there is none */
 	int fanotify_fd; /* fanotify group on the session's own file systems, -1 if there is none */
+	int root_mount_fd; /* a mount of the session's root, for vitrine-names; -1 without fanotify
+			    */
 	const char *const *watch_reads; /* NULL-terminated glob patterns; borrowed */
 	capture_emit *emit;
 	void *emit_context;
