@@ -1,0 +1,332 @@
+/*
+ * The relay. It is always in one of three states: it wants to read (nothing is buffered), it wants
+ * to record (a piece is buffered and not yet recorded), or it wants to write. Interest in the
+ * descriptors follows from the state.
+ */
+#include "relay.h"
+
+#include "../record/cleanup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#define FINISH_PAUSE_USEC 2000
+#define FINISH_BYTES_MAX (1024 * 1024) /* more than any pipe or terminal of a session holds */
+
+enum relay_state { WANTS_READ, WANTS_RECORD, WANTS_WRITE, IS_DONE };
+
+/* One end: a descriptor and what has to be known to use it without blocking. */
+struct end {
+	int fd;
+	bool is_socket;
+	bool may_block;
+	bool has_poll;		 /* regular files and /dev/null have none: they are always ready */
+	sd_event_source *source; /* owned */
+};
+
+struct relay {
+	struct relay_options options;
+	enum relay_state state;
+	struct end from, to;
+	sd_event_source *pause; /* between the two looks of a finish */
+	uint64_t total;
+	size_t size, written; /* of the buffer */
+	bool is_finishing;
+	unsigned int empty_looks;
+	uint64_t finish_left; /* bytes that may still be read when finishing */
+	bool is_detached;
+	uint8_t buffer[RELAY_BUFFER];
+};
+
+static void run(struct relay *r);
+
+/* ---- ends ---- */
+
+static int on_ready(sd_event_source *source, int fd, uint32_t events, void *context)
+{
+	(void)source;
+	(void)fd;
+	(void)events;
+	run(context);
+	return 0;
+}
+
+static int on_turn(sd_event_source *source, void *context)
+{
+	(void)source;
+	run(context);
+	return 0;
+}
+
+static int end_open(struct relay *r, struct end *end, uint32_t events)
+{
+	struct stat st;
+	int flags = fcntl(end->fd, F_GETFL);
+
+	if (flags < 0 || fstat(end->fd, &st) < 0)
+		return -errno;
+	end->is_socket = S_ISSOCK(st.st_mode);
+	end->may_block = !(flags & O_NONBLOCK) && !S_ISREG(st.st_mode);
+	end->has_poll = true;
+
+	int e = sd_event_add_io(r->options.loop, &end->source, end->fd, events, on_ready, r);
+	if (e == -EPERM) {
+		end->has_poll = false;
+		e = sd_event_add_defer(r->options.loop, &end->source, on_turn, r);
+	}
+	if (e >= 0)
+		e = sd_event_source_set_priority(end->source, r->options.priority);
+	if (e >= 0)
+		e = sd_event_source_set_enabled(end->source, SD_EVENT_OFF);
+	return e < 0 ? e : 0;
+}
+
+static void end_close(struct end *end)
+{
+	end->source = sd_event_source_disable_unref(end->source);
+	if (end->fd >= 0)
+		close(end->fd);
+	end->fd = -1;
+}
+
+static void end_wait(struct end *end, bool is_wanted)
+{
+	if (end->source)
+		sd_event_source_set_enabled(end->source, is_wanted ? SD_EVENT_ON : SD_EVENT_OFF);
+}
+
+/* True if a call on a descriptor that may block does not block now. */
+static bool end_is_ready(const struct end *end, short events)
+{
+	struct pollfd p = {.fd = end->fd, .events = events};
+
+	return !end->may_block || !end->has_poll || poll(&p, 1, 0) > 0;
+}
+
+/* Bytes read, 0 at the end of the stream, -EAGAIN, or -errno. */
+static ssize_t end_read(const struct end *end, void *data, size_t size)
+{
+	if (!end_is_ready(end, POLLIN))
+		return -EAGAIN;
+
+	ssize_t n;
+	do
+		n = end->is_socket ? recv(end->fd, data, size, MSG_DONTWAIT)
+				   : read(end->fd, data, size);
+	while (n < 0 && errno == EINTR);
+	if (n < 0 && errno == EIO)
+		return 0; /* a terminal whose other side is closed */
+	return n < 0 ? -errno : n;
+}
+
+static ssize_t end_write(const struct end *end, const void *data, size_t size)
+{
+	if (!end_is_ready(end, POLLOUT))
+		return -EAGAIN;
+	if (end->may_block && !end->is_socket && size > PIPE_BUF)
+		size = PIPE_BUF;
+
+	ssize_t n;
+	do
+		n = end->is_socket ? send(end->fd, data, size, MSG_DONTWAIT | MSG_NOSIGNAL)
+				   : write(end->fd, data, size);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
+}
+
+/* ---- states ---- */
+
+static int on_pause_over(sd_event_source *source, uint64_t usec, void *context)
+{
+	(void)source;
+	(void)usec;
+	run(context);
+	return 0;
+}
+
+/*
+ * Nothing is there although the command is over. Once more a little later, in case something was
+ * on its way; then whoever still holds the stream is left to itself.
+ */
+static bool will_look_again(struct relay *r)
+{
+	if (++r->empty_looks > 1)
+		return false;
+	r->pause = sd_event_source_disable_unref(r->pause);
+	return sd_event_add_time_relative(r->options.loop, &r->pause, CLOCK_MONOTONIC,
+					  FINISH_PAUSE_USEC, 0, on_pause_over, r) >= 0;
+}
+
+/* These three return true if the state has changed. */
+static bool do_read(struct relay *r)
+{
+	size_t size = sizeof(r->buffer);
+
+	if (r->is_finishing && r->finish_left < size)
+		size = r->finish_left;
+	ssize_t n = size > 0 ? end_read(&r->from, r->buffer, size) : -EAGAIN;
+
+	if (n > 0) {
+		r->size = n;
+		r->written = 0;
+		r->empty_looks = 0;
+		if (r->is_finishing)
+			r->finish_left -= n;
+		r->state = WANTS_RECORD;
+		return true;
+	}
+	if (n == -EAGAIN && (!r->is_finishing || (size > 0 && will_look_again(r))))
+		return false;
+	r->is_detached = n == -EAGAIN;
+	r->state = IS_DONE;
+	return true;
+}
+
+static bool do_record(struct relay *r)
+{
+	struct bytes piece = {r->buffer, r->size};
+
+	if (r->options.record(r->options.context, piece, r->total) < 0)
+		return false;
+	r->total += r->size;
+	r->state = WANTS_WRITE;
+	return true;
+}
+
+static bool do_write(struct relay *r)
+{
+	while (r->to.fd >= 0 && r->written < r->size) {
+		ssize_t n = end_write(&r->to, r->buffer + r->written, r->size - r->written);
+
+		if (n == -EAGAIN)
+			return false;
+		if (n < 0)
+			end_close(&r->to);
+		else
+			r->written += n;
+	}
+	r->state = WANTS_READ;
+	return true;
+}
+
+/* The last act of a relay: nothing may touch it behind this. */
+static void be_done(struct relay *r)
+{
+	end_close(&r->from);
+	end_close(&r->to);
+	r->pause = sd_event_source_disable_unref(r->pause);
+	r->options.done(r->options.context);
+}
+
+/* One turn: at most one piece is read, so that no stream keeps the others waiting. */
+static void run(struct relay *r)
+{
+	bool goes_on = r->state != IS_DONE, has_read = false;
+
+	if (!goes_on)
+		return;
+	while (goes_on && r->state != IS_DONE) {
+		if (r->state == WANTS_READ) {
+			goes_on = !has_read && do_read(r);
+			has_read = true;
+		} else if (r->state == WANTS_RECORD) {
+			goes_on = do_record(r);
+		} else {
+			goes_on = do_write(r);
+		}
+	}
+
+	if (r->state == IS_DONE) {
+		be_done(r);
+		return;
+	}
+	end_wait(&r->from, r->state == WANTS_READ);
+	end_wait(&r->to, r->state == WANTS_WRITE);
+}
+
+/* ---- its life ---- */
+
+int relay_new(const struct relay_options *options, struct relay **ret_relay)
+{
+	struct relay *r = calloc(1, sizeof(*r));
+	if (!r) {
+		close(options->from);
+		if (options->to >= 0)
+			close(options->to);
+		return -ENOMEM;
+	}
+
+	r->options = *options;
+	r->from.fd = options->from;
+	r->to.fd = options->to;
+	int e = end_open(r, &r->from, EPOLLIN);
+	if (e == 0 && options->to >= 0)
+		e = end_open(r, &r->to, EPOLLOUT);
+	if (e < 0) {
+		relay_free(r);
+		return e;
+	}
+	end_wait(&r->from, true);
+	*ret_relay = r;
+	return 0;
+}
+
+void relay_free(struct relay *r)
+{
+	if (!r)
+		return;
+	end_close(&r->from);
+	end_close(&r->to);
+	sd_event_source_disable_unref(r->pause);
+	free(r);
+}
+
+void relay_resume(struct relay *r)
+{
+	if (r->state == WANTS_RECORD)
+		run(r);
+}
+
+void relay_finish(struct relay *r)
+{
+	int there = 0;
+
+	if (r->state == IS_DONE || r->is_finishing)
+		return;
+	r->is_finishing = true;
+	r->finish_left = FINISH_BYTES_MAX;
+	if (ioctl(r->from.fd, FIONREAD, &there) == 0 && there > FINISH_BYTES_MAX)
+		r->finish_left = there;
+	run(r);
+}
+
+void relay_stop(struct relay *r)
+{
+	if (r->state == IS_DONE)
+		return;
+	r->state = IS_DONE;
+	be_done(r);
+}
+
+bool relay_is_done(const struct relay *r)
+{
+	return r->state == IS_DONE;
+}
+
+bool relay_is_detached(const struct relay *r)
+{
+	return r->is_detached;
+}
+
+uint64_t relay_total(const struct relay *r)
+{
+	return r->total;
+}
