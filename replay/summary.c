@@ -1,0 +1,199 @@
+/*
+ * The counts of a session in words.
+ */
+#include "tally.h"
+#include "units.h"
+
+#include "../supervisor/record/cleanup.h"
+
+#include <inttypes.h>
+
+/* "3 created", and a comma between two of them. Nothing for 0. */
+static void write_count(const struct pen *pen, bool *any, uint64_t count, const char *what)
+{
+	if (!count)
+		return;
+	fprintf(pen->out, "%s%" PRIu64 " %s", *any ? ", " : "", count, what);
+	*any = true;
+}
+
+static void write_amount(const struct pen *pen, bool *any, const char *what, uint64_t bytes)
+{
+	if (!bytes)
+		return;
+	fprintf(pen->out, "%s%s ", *any ? ", " : "", what);
+	write_size(pen->out, bytes);
+	*any = true;
+}
+
+static void write_none(const struct pen *pen, bool any)
+{
+	fputs(any ? "\n" : "none\n", pen->out);
+}
+
+void tally_write_processes(const struct tally *t, const struct pen *pen)
+{
+	bool any = false;
+
+	write_count(pen, &any, t->kinds[EVENT_process_fork], "forked");
+	write_count(pen, &any, t->kinds[EVENT_process_exec], "programs run");
+	write_count(pen, &any, t->kinds[EVENT_process_exec_failed], "failed to run");
+	write_count(pen, &any, t->kinds[EVENT_process_exit], "ended");
+	write_count(pen, &any, t->failed_exits, "of them in failure");
+	write_count(pen, &any, t->kinds[EVENT_process_cred], "changes of credentials");
+	write_none(pen, any);
+}
+
+void tally_write_files(const struct tally *t, const struct pen *pen)
+{
+	static const struct {
+		enum event_kind kind;
+		const char *what;
+	} acts[] = {
+		{EVENT_file_read, "watched read"}, {EVENT_file_create, "created"},
+		{EVENT_file_modify, "modified"},   {EVENT_file_delete, "deleted"},
+		{EVENT_file_rename, "renamed"},	   {EVENT_file_link, "linked"},
+		{EVENT_file_symlink, "symlinks"},  {EVENT_file_mkdir, "directories made"},
+		{EVENT_file_rmdir, "removed"},	   {EVENT_file_truncate, "truncated"},
+		{EVENT_file_attr, "attributes"},   {EVENT_file_mmap, "mapped"},
+	};
+	bool any = false;
+
+	for (size_t i = 0; i < sizeof(acts) / sizeof(*acts); i++)
+		write_count(pen, &any, t->kinds[acts[i].kind], acts[i].what);
+	write_amount(pen, &any, "written", t->bytes_written);
+	write_count(pen, &any, t->unproven_paths, "names as the call was given them");
+	write_none(pen, any);
+}
+
+void tally_write_connections(const struct tally *t, const struct pen *pen)
+{
+	bool any = false;
+
+	write_count(pen, &any, t->kinds[EVENT_net_connect], "asked for");
+	write_count(pen, &any, t->failed_connects, "failed");
+	write_count(pen, &any, t->kinds[EVENT_net_accept], "accepted");
+	write_count(pen, &any, t->kinds[EVENT_net_listen], "listening");
+	write_count(pen, &any, t->kinds[EVENT_net_send], "lone datagrams");
+	write_count(pen, &any, t->kinds[EVENT_net_unix], "unix sockets");
+	write_amount(pen, &any, "sent", t->bytes_sent);
+	write_amount(pen, &any, "received", t->bytes_received);
+	write_none(pen, any);
+}
+
+void tally_write_peers(const struct peers *p, const struct pen *pen, size_t limit)
+{
+	cleanup(free) size_t *order = NULL;
+	size_t count = keymap_count(p->map), shown = count < limit ? count : limit;
+	uint64_t rest = p->others;
+
+	if (peers_order(p, &order) < 0) {
+		fputs("(out of memory)\n", pen->out);
+		return;
+	}
+	for (size_t i = 0; i < shown; i++) {
+		fputs(i ? ", " : "", pen->out);
+		printable_word(pen->out, &pen->printable, keymap_key(p->map, order[i]));
+		if (p->times[order[i]] > 1)
+			fprintf(pen->out, " (%" PRIu64 ")", p->times[order[i]]);
+	}
+	if (shown < count)
+		fprintf(pen->out, " and %zu more", count - shown);
+	if (rest)
+		fprintf(pen->out, " and others %" PRIu64 " times", rest);
+	write_none(pen, count || rest);
+}
+
+static uint64_t gap_sum(const struct tally *t)
+{
+	uint64_t sum = t->gap_others;
+
+	for (size_t i = 0; i < EVENT_CLASS_COUNT; i++)
+		sum += t->gap_counts[i];
+	return sum;
+}
+
+/* What session.end says, and what the gaps say; they are shown apart where they differ. */
+void tally_write_lost(const struct tally *t, const struct pen *pen)
+{
+	struct counts counts = {0};
+	bool stated = event_get(&t->end.event, FIELD_counts) &&
+		      counts_parse(event_bytes(&t->end.event, FIELD_counts), &counts) == 0;
+	uint64_t gaps = gap_sum(t), lost = stated ? counts.lost : gaps;
+	bool bad = lost || t->kinds[EVENT_gap] || t->damages || t->unknown_kinds;
+
+	pen_style(pen, bad ? STYLE_LOUD : STYLE_PLAIN);
+	if (!bad)
+		fputs(stated ? "nothing" : "nothing so far", pen->out);
+	else
+		fprintf(pen->out, "%" PRIu64 " records", lost);
+	for (size_t i = 0; i < EVENT_CLASS_COUNT && stated; i++) {
+		if (counts.classes[i].lost)
+			fprintf(pen->out, ", %s %" PRIu64, event_class_names[i],
+				counts.classes[i].lost);
+	}
+	if (t->kinds[EVENT_gap])
+		fprintf(pen->out, "; %" PRIu64 " gaps that miss %" PRIu64, t->kinds[EVENT_gap],
+			gaps);
+	if (t->damages)
+		fprintf(pen->out, "; the record is DAMAGED in %" PRIu64 " places", t->damages);
+	if (t->unknown_kinds)
+		fprintf(pen->out, "; %" PRIu64 " records of unknown kind", t->unknown_kinds);
+	pen_style(pen, STYLE_PLAIN);
+	fputc('\n', pen->out);
+}
+
+static void write_title(const struct pen *pen, const char *title)
+{
+	pen_style(pen, STYLE_BOLD);
+	fprintf(pen->out, "%-13s", title);
+	pen_style(pen, STYLE_PLAIN);
+}
+
+static void write_end(const struct tally *t, const struct pen *pen, const char *how)
+{
+	static const struct part verdict = {"", FIELD_NONE, SHOW_VERDICT};
+
+	write_title(pen, "session");
+	if (t->end.event.kind) {
+		line_write_part(pen, &t->end.event, &verdict);
+	} else {
+		pen_style(pen, STYLE_LOUD);
+		fputs(how ? how : "the record does not say how it ended", pen->out);
+		pen_style(pen, STYLE_PLAIN);
+	}
+	fputs(", ", pen->out);
+	write_duration(pen->out, t->last_boot_ns - t->first_boot_ns);
+	fprintf(pen->out, ", %" PRIu64 " records\n", t->records);
+}
+
+static void write_marks(const struct tally *t, const struct pen *pen)
+{
+	bool any = false;
+
+	if (!t->redacted && !t->cut)
+		return;
+	write_title(pen, "marks");
+	write_count(pen, &any, t->redacted, "records with redactions");
+	write_count(pen, &any, t->cut, "records with cut values");
+	fputc('\n', pen->out);
+}
+
+void tally_write_summary(const struct tally *t, const struct pen *pen, const char *how)
+{
+	fputc('\n', pen->out);
+	write_end(t, pen, how);
+	write_title(pen, "processes");
+	tally_write_processes(t, pen);
+	write_title(pen, "files");
+	tally_write_files(t, pen);
+	write_title(pen, "connections");
+	tally_write_connections(t, pen);
+	write_title(pen, "names");
+	tally_write_peers(&t->names, pen, TALLY_SHOWN_MAX);
+	write_title(pen, "addresses");
+	tally_write_peers(&t->addresses, pen, TALLY_SHOWN_MAX);
+	write_marks(t, pen);
+	write_title(pen, "lost");
+	tally_write_lost(t, pen);
+}
