@@ -61,11 +61,26 @@ struct losses_map {
 };
 MAP struct losses_map losses SEC(".maps");
 
-/* Where a record is put together: twice the longest record, so that a masked offset plus a piece
- * stays inside. */
+/* A walk from a dentry up to the root; see path.h. */
+struct path_walk {
+	struct dentry *dentry;
+	struct dentry *root; /* of the mount */
+	struct mount *mount;
+	__u32 offset; /* from the start of the scratch's data */
+	__u32 end;    /* not to be passed */
+	__u32 flags;  /* enum path_flag */
+	__u32 reserved;
+};
+
+/*
+ * Where a record is put together: twice the longest record, so that a masked offset plus a piece
+ * stays inside. The state of a loop is here and not on the stack too: of memory the verifier keeps
+ * no values, so it looks at one pass of the loop and not at every path that led there.
+ */
 struct scratch {
 	__u32 busy;
 	__u32 reserved;
+	struct path_walk walk;
 	__u8 data[2 * WIRE_LENGTH_MAX];
 };
 

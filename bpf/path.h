@@ -8,64 +8,90 @@
 
 #include "emit.h"
 
-#define PATH_STEPS 4096
+/* No walk ends here: a name takes 2 bytes at least, and what has no name, a mount, is not so deep.
+ */
+#define PATH_STEPS 65536
 
-enum path_flag {
-	PATH_DELETED = 1,  /* the leaf has no name any more */
-	PATH_DETACHED = 2, /* the walk ended at a mount that is not of the task's namespace */
-	PATH_CUT = 4,	   /* too long: names next to the root are missing */
+/* A dentry's parent and name, as they lie in the kernel's struct. */
+struct path_name {
+	struct dentry *parent;
+	__u32 hash;
+	__u32 length;
+	const unsigned char *text;
 };
 
-struct path_walk {
-	struct dentry *dentry;
-	struct mount *mount;
-	__u32 offset; /* from the start of the scratch's data */
-	__u32 end;    /* not to be passed */
-	__u32 flags;
-};
+/* One read where both lie side by side, as in every kernel so far. */
+static __always_inline void read_name(struct dentry *dentry, struct path_name *name)
+{
+	__u32 parent = bpf_core_field_offset(struct dentry, d_parent);
+	__u32 text = bpf_core_field_offset(struct dentry, d_name);
+
+	if (text == parent + sizeof(name->parent)) {
+		bpf_probe_read_kernel(name, sizeof(*name), (void *)dentry + parent);
+		return;
+	}
+	bpf_probe_read_kernel(&name->parent, sizeof(name->parent), (void *)dentry + parent);
+	bpf_probe_read_kernel(&name->hash, sizeof(*name) - sizeof(name->parent),
+			      (void *)dentry + text);
+}
+
+/* Append a name and its NUL. false: it does not fit or is gone. */
+static __always_inline bool append_name(struct scratch *scratch, const struct path_name *name)
+{
+	struct path_walk *w = &scratch->walk;
+	__u32 offset = w->offset & (WIRE_LENGTH_MAX - 1);
+	__u32 length = name->length & 255;
+
+	if (offset + length + 1 > w->end)
+		return false;
+	BARRIER_VAR(offset);
+	if (bpf_probe_read_kernel(scratch->data + offset, length, name->text))
+		return false;
+	offset = (offset + length) & (2 * WIRE_LENGTH_MAX - 1);
+	BARRIER_VAR(offset);
+	scratch->data[offset] = 0;
+	w->offset = offset + 1;
+	return true;
+}
+
+/* A root that is not the mount's: the walk has left the tree below the mount, or there never was
+ * one. The root of a file system is named "/". */
+static __always_inline void end_at_root(struct scratch *scratch, const struct path_name *name)
+{
+	scratch->walk.flags |= name->length == 1 ? PATH_DETACHED : PATH_PSEUDO;
+	if (name->length > 1)
+		append_name(scratch, name);
+}
 
 static long path_step(__u32 index, void *context)
 {
-	struct path_walk *w = context;
 	struct scratch *scratch = scratch_of_cpu();
-	struct dentry *dentry = w->dentry, *parent;
-	struct mount *mount = w->mount;
-	struct qstr name;
-	__u32 offset, length;
+	struct path_name name = {};
+	struct path_walk *w;
 
 	if (!scratch)
 		return 1;
-	if (dentry == BPF_CORE_READ(mount, mnt.mnt_root)) {
-		struct mount *above = BPF_CORE_READ(mount, mnt_parent);
+	w = &scratch->walk;
+	if (w->dentry == w->root) {
+		struct mount *mount = w->mount, *above = BPF_CORE_READ(mount, mnt_parent);
 
 		if (above == mount)
 			return 1;
 		w->dentry = BPF_CORE_READ(mount, mnt_mountpoint);
 		w->mount = above;
+		w->root = BPF_CORE_READ(above, mnt.mnt_root);
 		return 0;
 	}
-	parent = BPF_CORE_READ(dentry, d_parent);
-	if (parent == dentry) {
-		w->flags |= PATH_DETACHED;
+	read_name(w->dentry, &name);
+	if (name.parent == w->dentry) {
+		end_at_root(scratch, &name);
 		return 1;
 	}
-	bpf_core_read(&name, sizeof(name), &dentry->d_name);
-	offset = w->offset & (WIRE_LENGTH_MAX - 1);
-	length = name.len & 255;
-	if (offset + length + 1 > w->end) {
+	if (!append_name(scratch, &name)) {
 		w->flags |= PATH_CUT;
 		return 1;
 	}
-	BARRIER_VAR(offset);
-	if (bpf_probe_read_kernel(scratch->data + offset, length, name.name)) {
-		w->flags |= PATH_CUT;
-		return 1;
-	}
-	offset = (offset + length) & (2 * WIRE_LENGTH_MAX - 1);
-	BARRIER_VAR(offset);
-	scratch->data[offset] = 0;
-	w->offset = offset + 1;
-	w->dentry = parent;
+	w->dentry = name.parent;
 	return 0;
 }
 
@@ -77,35 +103,40 @@ static __always_inline __u32 path_tail(void *record, struct path *path, __u32 ro
 				       __u32 *ret_flags)
 {
 	struct wire_head *head = record;
-	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
-	struct vfsmount *vfsmount = BPF_CORE_READ(path, mnt);
-	struct scratch *scratch = scratch_of_cpu();
+	struct vfsmount *mnt = BPF_CORE_READ(path, mnt);
 	struct dentry *dentry = BPF_CORE_READ(path, dentry);
-	struct mount *mount = (void *)vfsmount - bpf_core_field_offset(struct mount, mnt);
-	struct path_walk w = {
-		.dentry = dentry,
-		.mount = mount,
-		.offset = head->length,
-		.end = head->length + room,
-	};
-	__u32 start = head->length & (WIRE_LENGTH_MAX - 1), length;
+	struct scratch *scratch = scratch_of_cpu();
+	struct mount *mount;
+	struct path_walk *w;
+	__u32 offset;
 
-	if (!scratch || !vfsmount || !dentry)
+	if (!scratch || !mnt || !dentry)
 		return 0;
-	if (w.end > WIRE_LENGTH_MAX)
-		w.end = WIRE_LENGTH_MAX;
-	if (!BPF_CORE_READ(dentry, d_hash.pprev) && BPF_CORE_READ(dentry, d_parent) != dentry)
-		w.flags |= PATH_DELETED;
-	bpf_loop(PATH_STEPS, path_step, &w, 0);
-	mount = w.mount;
-	if (BPF_CORE_READ(mount, mnt_ns) != BPF_CORE_READ(task, nsproxy, mnt_ns))
-		w.flags |= PATH_DETACHED;
-	if (w.offset == start && w.offset < w.end) {
-		BARRIER_VAR(start);
-		scratch->data[start] = 0; /* the root */
-		w.offset++;
+	w = &scratch->walk;
+	w->dentry = dentry;
+	w->root = BPF_CORE_READ(mnt, mnt_root);
+	w->mount = (void *)mnt - bpf_core_field_offset(struct mount, mnt);
+	w->offset = head->length;
+	w->end = head->length + room;
+	if (w->end > WIRE_LENGTH_MAX)
+		w->end = WIRE_LENGTH_MAX;
+	w->flags = 0;
+	if (!BPF_CORE_READ(dentry, d_hash.pprev) && dentry != w->root)
+		w->flags = PATH_DELETED;
+
+	if (bpf_loop(PATH_STEPS, path_step, NULL, 0) == PATH_STEPS)
+		w->flags |= PATH_CUT;
+
+	mount = w->mount;
+	if (!(w->flags & PATH_PSEUDO) &&
+	    BPF_CORE_READ(mount, mnt_ns) != bpf_get_current_task_btf()->nsproxy->mnt_ns)
+		w->flags |= PATH_DETACHED;
+	if (w->offset == head->length && !(w->flags & PATH_PSEUDO)) {
+		offset = w->offset & (WIRE_LENGTH_MAX - 1);
+		BARRIER_VAR(offset);
+		scratch->data[offset] = 0; /* the root */
+		w->offset++;
 	}
-	length = w.offset - head->length;
-	*ret_flags = w.flags;
-	return length & (WIRE_LENGTH_MAX - 1);
+	*ret_flags = w->flags;
+	return (w->offset - head->length) & (WIRE_LENGTH_MAX - 1);
 }

@@ -88,6 +88,35 @@ struct session_slot {
 	__u32 reserved;
 };
 
+/* `call` of a socket_call. */
+enum socket_act {
+	SOCKET_CONNECT = 1,
+	SOCKET_BIND,
+	SOCKET_LISTEN,
+	SOCKET_ACCEPT,
+	SOCKET_SEND,
+	SOCKET_PAIR,
+};
+
+/* `known` of a socket_call or socket_close: which of the fields say something. */
+enum socket_known {
+	SOCKET_KNOWN_SRC = 1,
+	SOCKET_KNOWN_DST = 2,
+	SOCKET_KNOWN_SIZE = 4,
+	SOCKET_KNOWN_RESULT = 8,
+	SOCKET_KNOWN_BYTES = 16,
+	SOCKET_FROM_MEMORY = 32, /* unix_name is what the caller passed; it may have been changed
+				    meanwhile */
+};
+
+/* `<path>_flags` of a path tail. */
+enum path_flag {
+	PATH_DELETED = 1,  /* the leaf has no name any more */
+	PATH_DETACHED = 2, /* the walk ended at a mount that is not of the task's namespace */
+	PATH_CUT = 4,	   /* too long: names next to the root are missing */
+	PATH_PSEUDO = 8,   /* it is in no file system: memfd, pipe, socket; one name or none */
+};
+
 /* Reasons for which a number has no record. Index of the `losses` counters. */
 enum loss_reason {
 	LOSS_RING_FULL, /* no room */
