@@ -21,7 +21,16 @@
 	CALL(open, on_exit_open) \
 	CALL(openat, on_exit_open) \
 	CALL(openat2, on_exit_open) \
-	CALL(creat, on_exit_open)
+	CALL(creat, on_exit_open) \
+	CALL(connect, on_exit_connect) \
+	CALL(bind, on_exit_bind) \
+	CALL(listen, on_exit_listen) \
+	CALL(accept, on_exit_accept) \
+	CALL(accept4, on_exit_accept) \
+	CALL(socketpair, on_exit_socketpair) \
+	CALL(sendto, on_exit_send) \
+	CALL(sendmsg, on_exit_send) \
+	CALL(sendmmsg, on_exit_send)
 /* clang-format on */
 
 #define SYSCALL_ARG1(regs) ((regs)->di)
