@@ -1,13 +1,13 @@
 /*
  * vitrine ps: the sessions of a state directory, by their manifests.
  */
+#include "commands.h"
 #include "document.h"
 #include "line.h"
 #include "session.h"
 #include "units.h"
 
 #include "../supervisor/record/cleanup.h"
-#include "../supervisor/record/command.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,12 +1,12 @@
 /*
  * vitrine replay: a session's record, told again.
  */
+#include "commands.h"
 #include "follow.h"
 #include "session.h"
 #include "view.h"
 
 #include "../supervisor/record/cleanup.h"
-#include "../supervisor/record/command.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,8 @@
 /*
  * vitrine schema: what a record can say, derived from the tables of events.
  */
-#include "../supervisor/record/command.h"
+#include "commands.h"
+
 #include "../supervisor/record/schema.h"
 
 enum schema_form { SCHEMA_MARKDOWN, SCHEMA_JSON, SCHEMA_DUMP };

@@ -1,6 +1,7 @@
 /*
  * vitrine show: one page about a session, made from its journal.
  */
+#include "commands.h"
 #include "document.h"
 #include "session.h"
 #include "tally.h"
@@ -8,7 +9,6 @@
 #include "units.h"
 
 #include "../supervisor/record/cleanup.h"
-#include "../supervisor/record/command.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,16 +1,12 @@
 /*
  * vitrine: the command line. A table of commands, and the commands that speak of the table itself.
  */
-#include "record/command.h"
+#include "../replay/commands.h"
 #include "record/manual.h"
 
 #include <string.h>
 
 extern const struct command command_run;
-extern const struct command command_ps;
-extern const struct command command_show;
-extern const struct command command_replay;
-extern const struct command command_schema;
 extern const struct command command_help;
 extern const struct command command_version;
 

@@ -1,0 +1,11 @@
+/*
+ * The commands that read records.
+ */
+#pragma once
+
+#include "../supervisor/record/command.h"
+
+extern const struct command command_ps;
+extern const struct command command_replay;
+extern const struct command command_schema;
+extern const struct command command_show;
