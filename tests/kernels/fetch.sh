@@ -42,11 +42,13 @@ fetch_kernel() {
 		dpkg -x "$deb" "$new/root"
 		rm "$deb"
 	done
-	release=$(ls "$new/root/lib/modules" 2>/dev/null || ls "$new/root/usr/lib/modules")
+	modules=$new/root/lib/modules
+	[ -d "$modules" ] || modules=$new/root/usr/lib/modules
+	release=$(ls "$modules")
 	python3 "$here/vmlinux.py" "$new/root/boot/vmlinuz-$release" "$new/vmlinux"
 	echo "$release" >"$new/release"
 	mkdir -p "$new/tree/lib/modules"
-	mv "$new/root/lib/modules/$release" "$new/tree/lib/modules/"
+	mv "$modules/$release" "$new/tree/lib/modules/"
 	depmod -b "$new/tree" "$release"
 	rm -rf "$new/root"
 	echo "$package" >"$new/package"
