@@ -310,9 +310,9 @@ static void write_page(const struct pen *pen, const struct page *page, const str
 	write_title(pen, "connections");
 	tally_write_connections(t, pen);
 	write_title(pen, "names");
-	tally_write_peers(&t->names, pen, PEERS_SHOWN_MAX);
+	tally_write_peers(&t->names, pen, PEERS_SHOWN_MAX, printable_word);
 	write_title(pen, "addresses");
-	tally_write_peers(&t->addresses, pen, PEERS_SHOWN_MAX);
+	tally_write_peers(&t->addresses, pen, PEERS_SHOWN_MAX, printable_text);
 }
 
 static int show_run(const void *values, int argument_count, char **arguments)

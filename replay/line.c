@@ -239,7 +239,7 @@ static void write_program(const struct pen *pen, const struct event *e)
 	struct bytes exe = event_bytes(e, FIELD_exe_path);
 
 	if (exe.data && !first_item_is(event_bytes(e, FIELD_argv), exe))
-		write_field(pen, e, "  = ", FIELD_exe_path);
+		write_field(pen, e, "  exe ", FIELD_exe_path);
 	write_field(pen, e, " by ", FIELD_interpreter);
 	if (field_is_true(e, FIELD_exe_memfd))
 		write_loud(pen, " (in memory only)");
@@ -275,7 +275,10 @@ static void write_verdict(const struct pen *pen, const struct event *e)
 	write_field(pen, e, " ", FIELD_limit);
 	write_field(pen, e, " by ", FIELD_by);
 	write_field(pen, e, " at step ", FIELD_step);
-	write_field(pen, e, ": ", FIELD_error);
+	if (event_get(e, FIELD_error)) {
+		fputs(": ", pen->out);
+		printable_text(pen->out, &pen->printable, event_bytes(e, FIELD_error));
+	}
 }
 
 static void write_loss(const struct pen *pen, const struct event *e)
@@ -348,6 +351,10 @@ static void write_value(const struct pen *pen, const struct event_value *value, 
 	const char *name;
 
 	switch (how) {
+	case SHOW_PROSE:
+		printable_text(pen->out, &pen->printable, value->bytes);
+		write_cut(pen, value);
+		break;
 	case SHOW_SIZE:
 		write_size(pen->out, value->u64);
 		break;

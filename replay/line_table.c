@@ -13,7 +13,7 @@
 #define ENDS_PART {"", FIELD_NONE, SHOW_ENDS}
 #define VERDICT_PART {"", FIELD_NONE, SHOW_VERDICT}
 #define NEW_PATH_PARTS {" -> ", FIELD_new_path}
-#define FAILED_PARTS {": ", FIELD_error}, {": ", FIELD_result, SHOW_RESULT}
+#define FAILED_PARTS {": ", FIELD_error, SHOW_PROSE}, {": ", FIELD_result, SHOW_RESULT}
 #define USAGE_PARTS \
 	{", after ", FIELD_usage_wall_ns, SHOW_DURATION}, {", cpu ", FIELD_usage_cpu_ns, SHOW_DURATION}, \
 	{", memory ", FIELD_usage_memory_peak, SHOW_SIZE}, {", written ", FIELD_usage_write_bytes, SHOW_SIZE}, \
@@ -29,9 +29,9 @@ const struct row line_rows[EVENT_KIND_COUNT] = {
 		{", user ", FIELD_user_name}, {", uid ", FIELD_user_uid}, {", workspace ", FIELD_workspace},
 		{", network ", FIELD_network}, {", on loss ", FIELD_on_loss}, {", seen by ", FIELD_source})},
 	[EVENT_session_ready] = {PARTS({"after ", FIELD_usage_wall_ns, SHOW_DURATION})},
-	[EVENT_session_pause] = {STYLE_POLICY, PARTS({"frozen: ", FIELD_reason}, {" by ", FIELD_by})},
+	[EVENT_session_pause] = {STYLE_POLICY, PARTS({"frozen: ", FIELD_reason, SHOW_PROSE}, {" by ", FIELD_by, SHOW_PROSE})},
 	[EVENT_session_resume] = {STYLE_POLICY, PARTS(
-		{"", FIELD_reason}, {" by ", FIELD_by}, {" after ", FIELD_usage_wall_ns, SHOW_DURATION})},
+		{"", FIELD_reason, SHOW_PROSE}, {" by ", FIELD_by, SHOW_PROSE}, {" after ", FIELD_usage_wall_ns, SHOW_DURATION})},
 	[EVENT_session_end] = {PARTS(VERDICT_PART, USAGE_PARTS, {"", FIELD_NONE, SHOW_LOST}, {", unexplained ", FIELD_unexplained})},
 	[EVENT_exec_start] = {PARTS(
 		{"", FIELD_exec, SHOW_VALUE, ": "}, {"", FIELD_argv}, {"  in ", FIELD_cwd}, {" as ", FIELD_as_user},
@@ -40,7 +40,7 @@ const struct row line_rows[EVENT_KIND_COUNT] = {
 
 	[EVENT_process_fork] = {STYLE_DIM, PARTS({"-> ", FIELD_child_pid})},
 	[EVENT_process_exec] = {PARTS({"", FIELD_argv}, {"", FIELD_NONE, SHOW_PROGRAM}, {"  in ", FIELD_cwd})},
-	[EVENT_process_exec_failed] = {PARTS({"", FIELD_argv}, {"  = ", FIELD_requested}, FAILED_PARTS)},
+	[EVENT_process_exec_failed] = {PARTS({"", FIELD_argv}, {"  path ", FIELD_requested}, FAILED_PARTS)},
 	[EVENT_process_exit] = {STYLE_DIM, PARTS(VERDICT_PART, USAGE_PARTS)},
 	[EVENT_process_cred] = {PARTS(
 		{"uid ", FIELD_old_uid}, {" -> ", FIELD_uid}, {", euid ", FIELD_old_euid}, {" -> ", FIELD_euid},
@@ -63,7 +63,7 @@ const struct row line_rows[EVENT_KIND_COUNT] = {
 	[EVENT_file_rmdir] = {PARTS(FILE_PART)},
 	[EVENT_file_attr] = {PARTS(
 		FILE_PART, {"  ", FIELD_change}, {" ", FIELD_xattr_name}, {" removed", FIELD_removed, SHOW_FLAG},
-		{" mode ", FIELD_mode, SHOW_OCTAL}, {" uid ", FIELD_uid}, {" gid ", FIELD_gid})},
+		{" ", FIELD_mode, SHOW_OCTAL}, {" uid ", FIELD_uid}, {" gid ", FIELD_gid})},
 	[EVENT_file_truncate] = {PARTS(FILE_PART, {"  from ", FIELD_old_size, SHOW_SIZE}, {" to ", FIELD_size, SHOW_SIZE})},
 	[EVENT_file_mmap] = {PARTS(FILE_PART, {"  ", FIELD_size, SHOW_SIZE, " shared and writable"})},
 
@@ -79,19 +79,19 @@ const struct row line_rows[EVENT_KIND_COUNT] = {
 
 	[EVENT_dns_query] = {PARTS(
 		{"", FIELD_name}, {" ", FIELD_dns_type}, {"  over ", FIELD_transport}, {" to ", FIELD_dst_address},
-		{"  MALFORMED: ", FIELD_malformed})},
+		{"  MALFORMED: ", FIELD_malformed, SHOW_PROSE})},
 	[EVENT_dns_answer] = {PARTS(
 		{"", FIELD_name}, {" ", FIELD_dns_type}, {": ", FIELD_rcode}, {"  ", FIELD_answers},
-		{" (truncated by the server)", FIELD_dns_truncated, SHOW_FLAG}, {"  MALFORMED: ", FIELD_malformed})},
+		{" (truncated by the server)", FIELD_dns_truncated, SHOW_FLAG}, {"  MALFORMED: ", FIELD_malformed, SHOW_PROSE})},
 	[EVENT_tls_hello] = {PARTS({"", FIELD_server_name}, {"  offers ", FIELD_alpn}, {"  to ", FIELD_dst_address})},
 	[EVENT_egress_verdict] = {PARTS(
-		{"", FIELD_verdict, SHOW_VALUE, " "}, ENDS_PART, {"  ", FIELD_name}, {"  rule ", FIELD_rule}, {": ", FIELD_reason})},
+		{"", FIELD_verdict, SHOW_VALUE, " "}, ENDS_PART, {"  ", FIELD_name}, {"  rule ", FIELD_rule}, {": ", FIELD_reason, SHOW_PROSE})},
 	[EVENT_package_install] = {PARTS(
 		{"", FIELD_manager, SHOW_VALUE, ": "}, {"", FIELD_name}, {" ", FIELD_package_version}, {" from ", FIELD_registry},
 		{" ", FIELD_hash}, {": ", FIELD_result, SHOW_RESULT})},
 
 	[EVENT_attempt] = {PARTS(
-		{"refused: ", FIELD_syscall}, {" ", FIELD_arguments}, {": ", FIELD_error}, {"  ", FIELD_reason})},
+		{"refused: ", FIELD_syscall}, {" ", FIELD_arguments}, {": ", FIELD_error, SHOW_PROSE}, {"  ", FIELD_reason, SHOW_PROSE})},
 	[EVENT_limit] = {PARTS({"", FIELD_limit}, {" ", FIELD_value}, {", hit ", FIELD_count, SHOW_VALUE, " times"})},
 
 	[EVENT_output] = {PARTS({"", FIELD_stream}, {" ", FIELD_size, SHOW_SIZE}, {"  ", FIELD_data})},
@@ -99,14 +99,14 @@ const struct row line_rows[EVENT_KIND_COUNT] = {
 		{"", FIELD_stream}, {" ", FIELD_size, SHOW_SIZE}, {"  ", FIELD_data}, {" resized to ", FIELD_columns}, {"x", FIELD_rows})},
 
 	[EVENT_record_access] = {PARTS(
-		{"by ", FIELD_user_name}, {" uid ", FIELD_user_uid}, {": ", FIELD_query}, {"  ", FIELD_reason})},
+		{"by ", FIELD_user_name}, {" uid ", FIELD_user_uid}, {": ", FIELD_query}, {"  ", FIELD_reason, SHOW_PROSE})},
 	[EVENT_record_retention] = {STYLE_LOUD, PARTS(
 		{"", FIELD_count, SHOW_VALUE, " records were deleted"}, {", from ", FIELD_first}, {" to ", FIELD_last},
-		{" by ", FIELD_by}, {": ", FIELD_reason})},
-	[EVENT_record_hold] = {PARTS({"", FIELD_state}, {" by ", FIELD_by}, {": ", FIELD_reason})},
+		{" by ", FIELD_by, SHOW_PROSE}, {": ", FIELD_reason, SHOW_PROSE})},
+	[EVENT_record_hold] = {PARTS({"", FIELD_state}, {" by ", FIELD_by, SHOW_PROSE}, {": ", FIELD_reason, SHOW_PROSE})},
 	[EVENT_redact_summary] = {STYLE_POLICY, PARTS({"", FIELD_count, SHOW_VALUE, " cut"}, {": ", FIELD_rules})},
 	[EVENT_gap] = {STYLE_LOUD, PARTS({"", FIELD_NONE, SHOW_LOSS})},
-	[EVENT_coverage] = {STYLE_LOUD, PARTS({"sensor ", FIELD_sensor}, {" ", FIELD_state}, {": ", FIELD_detail})},
+	[EVENT_coverage] = {STYLE_LOUD, PARTS({"sensor ", FIELD_sensor}, {" ", FIELD_state}, {": ", FIELD_detail, SHOW_PROSE})},
 	[EVENT_clock] = {STYLE_POLICY, PARTS({"the wall clock was stepped by ", FIELD_step_ns, SHOW_DURATION})},
 	[EVENT_checkpoint] = {STYLE_DIM, PARTS({"", FIELD_tree_size, SHOW_VALUE, " records"}, {", root ", FIELD_root_hash})},
 };

@@ -8,12 +8,12 @@
 
 #include <inttypes.h>
 
-/* "3 created", and a comma between two of them. Nothing for 0. */
-static void write_count(const struct pen *pen, bool *any, uint64_t count, const char *what)
+/* "created 3", and a comma between two of them. Nothing for 0. */
+static void write_count(const struct pen *pen, bool *any, const char *what, uint64_t count)
 {
 	if (!count)
 		return;
-	fprintf(pen->out, "%s%" PRIu64 " %s", *any ? ", " : "", count, what);
+	fprintf(pen->out, "%s%s %" PRIu64, *any ? ", " : "", what, count);
 	*any = true;
 }
 
@@ -35,12 +35,12 @@ void tally_write_processes(const struct tally *t, const struct pen *pen)
 {
 	bool any = false;
 
-	write_count(pen, &any, t->kinds[EVENT_process_fork], "forked");
-	write_count(pen, &any, t->kinds[EVENT_process_exec], "programs run");
-	write_count(pen, &any, t->kinds[EVENT_process_exec_failed], "failed to run");
-	write_count(pen, &any, t->kinds[EVENT_process_exit], "ended");
-	write_count(pen, &any, t->failed_exits, "of them in failure");
-	write_count(pen, &any, t->kinds[EVENT_process_cred], "changes of credentials");
+	write_count(pen, &any, "forked", t->kinds[EVENT_process_fork]);
+	write_count(pen, &any, "programs run", t->kinds[EVENT_process_exec]);
+	write_count(pen, &any, "failed to run", t->kinds[EVENT_process_exec_failed]);
+	write_count(pen, &any, "ended", t->kinds[EVENT_process_exit]);
+	write_count(pen, &any, "ended in failure", t->failed_exits);
+	write_count(pen, &any, "credentials changed", t->kinds[EVENT_process_cred]);
 	write_none(pen, any);
 }
 
@@ -50,19 +50,25 @@ void tally_write_files(const struct tally *t, const struct pen *pen)
 		enum event_kind kind;
 		const char *what;
 	} acts[] = {
-		{EVENT_file_read, "watched read"}, {EVENT_file_create, "created"},
-		{EVENT_file_modify, "modified"},   {EVENT_file_delete, "deleted"},
-		{EVENT_file_rename, "renamed"},	   {EVENT_file_link, "linked"},
-		{EVENT_file_symlink, "symlinks"},  {EVENT_file_mkdir, "directories made"},
-		{EVENT_file_rmdir, "removed"},	   {EVENT_file_truncate, "truncated"},
-		{EVENT_file_attr, "attributes"},   {EVENT_file_mmap, "mapped"},
+		{EVENT_file_read, "read"},
+		{EVENT_file_create, "created"},
+		{EVENT_file_modify, "modified"},
+		{EVENT_file_delete, "deleted"},
+		{EVENT_file_rename, "renamed"},
+		{EVENT_file_link, "linked"},
+		{EVENT_file_symlink, "symlinked"},
+		{EVENT_file_mkdir, "directories made"},
+		{EVENT_file_rmdir, "directories removed"},
+		{EVENT_file_truncate, "truncated"},
+		{EVENT_file_attr, "attributes set"},
+		{EVENT_file_mmap, "mapped"},
 	};
 	bool any = false;
 
 	for (size_t i = 0; i < sizeof(acts) / sizeof(*acts); i++)
-		write_count(pen, &any, t->kinds[acts[i].kind], acts[i].what);
+		write_count(pen, &any, acts[i].what, t->kinds[acts[i].kind]);
 	write_amount(pen, &any, "written", t->bytes_written);
-	write_count(pen, &any, t->unproven_paths, "names as the call was given them");
+	write_count(pen, &any, "unproven names", t->unproven_paths);
 	write_none(pen, any);
 }
 
@@ -70,18 +76,19 @@ void tally_write_connections(const struct tally *t, const struct pen *pen)
 {
 	bool any = false;
 
-	write_count(pen, &any, t->kinds[EVENT_net_connect], "asked for");
-	write_count(pen, &any, t->failed_connects, "failed");
-	write_count(pen, &any, t->kinds[EVENT_net_accept], "accepted");
-	write_count(pen, &any, t->kinds[EVENT_net_listen], "listening");
-	write_count(pen, &any, t->kinds[EVENT_net_send], "lone datagrams");
-	write_count(pen, &any, t->kinds[EVENT_net_unix], "unix sockets");
+	write_count(pen, &any, "asked for", t->kinds[EVENT_net_connect]);
+	write_count(pen, &any, "failed", t->failed_connects);
+	write_count(pen, &any, "accepted", t->kinds[EVENT_net_accept]);
+	write_count(pen, &any, "listened", t->kinds[EVENT_net_listen]);
+	write_count(pen, &any, "lone datagrams", t->kinds[EVENT_net_send]);
+	write_count(pen, &any, "unix sockets", t->kinds[EVENT_net_unix]);
 	write_amount(pen, &any, "sent", t->bytes_sent);
 	write_amount(pen, &any, "received", t->bytes_received);
 	write_none(pen, any);
 }
 
-void tally_write_peers(const struct peers *p, const struct pen *pen, size_t limit)
+void tally_write_peers(const struct peers *p, const struct pen *pen, size_t limit,
+		       peers_write_key *write_key)
 {
 	cleanup(free) size_t *order = NULL;
 	size_t count = keymap_count(p->map), shown = count < limit ? count : limit;
@@ -93,7 +100,7 @@ void tally_write_peers(const struct peers *p, const struct pen *pen, size_t limi
 	}
 	for (size_t i = 0; i < shown; i++) {
 		fputs(i ? ", " : "", pen->out);
-		printable_word(pen->out, &pen->printable, keymap_key(p->map, order[i]));
+		write_key(pen->out, &pen->printable, keymap_key(p->map, order[i]));
 		if (p->times[order[i]] > 1)
 			fprintf(pen->out, " (%" PRIu64 ")", p->times[order[i]]);
 	}
@@ -123,7 +130,9 @@ void tally_write_lost(const struct tally *t, const struct pen *pen)
 	bool bad = lost || t->kinds[EVENT_gap] || t->damages || t->unknown_kinds;
 
 	pen_style(pen, bad ? STYLE_LOUD : STYLE_PLAIN);
-	if (!bad)
+	if (!bad && t->end.event.kind && !stated)
+		fputs("no gap, but the end states no counts", pen->out);
+	else if (!bad)
 		fputs(stated ? "nothing" : "nothing so far", pen->out);
 	else
 		fprintf(pen->out, "%" PRIu64 " records", lost);
@@ -174,8 +183,8 @@ static void write_marks(const struct tally *t, const struct pen *pen)
 	if (!t->redacted && !t->cut)
 		return;
 	write_title(pen, "marks");
-	write_count(pen, &any, t->redacted, "records with redactions");
-	write_count(pen, &any, t->cut, "records with cut values");
+	write_count(pen, &any, "records with redactions", t->redacted);
+	write_count(pen, &any, "records with cut values", t->cut);
 	fputc('\n', pen->out);
 }
 
@@ -190,9 +199,9 @@ void tally_write_summary(const struct tally *t, const struct pen *pen, const cha
 	write_title(pen, "connections");
 	tally_write_connections(t, pen);
 	write_title(pen, "names");
-	tally_write_peers(&t->names, pen, TALLY_SHOWN_MAX);
+	tally_write_peers(&t->names, pen, TALLY_SHOWN_MAX, printable_word);
 	write_title(pen, "addresses");
-	tally_write_peers(&t->addresses, pen, TALLY_SHOWN_MAX);
+	tally_write_peers(&t->addresses, pen, TALLY_SHOWN_MAX, printable_text);
 	write_marks(t, pen);
 	write_title(pen, "lost");
 	tally_write_lost(t, pen);

@@ -53,7 +53,9 @@ void tally_write_summary(const struct tally *t, const struct pen *pen, const cha
 void tally_write_processes(const struct tally *t, const struct pen *pen);
 void tally_write_files(const struct tally *t, const struct pen *pen);
 void tally_write_connections(const struct tally *t, const struct pen *pen);
-void tally_write_peers(const struct peers *p, const struct pen *pen, size_t limit);
+typedef void peers_write_key(FILE *out, const struct printable *p, struct bytes key);
+void tally_write_peers(const struct peers *p, const struct pen *pen, size_t limit,
+		       peers_write_key *write_key);
 void tally_write_lost(const struct tally *t, const struct pen *pen);
 
 /* Numbers of @p's keys, most frequent first. *ret_order is malloc'ed, as many as its keymap has. 0

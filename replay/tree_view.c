@@ -19,6 +19,7 @@ struct tree_view {
 	struct tree *tree;
 	struct tally *tally;
 	bool more[DRAWN_DEPTH_MAX]; /* on this level others follow */
+	bool running;		    /* what has not ended may yet do so */
 };
 
 static void tree_view_free(void *state)
@@ -137,10 +138,8 @@ static void write_status(const struct tree_view *v, const struct tree_node *node
 {
 	const char *name = node->status < 128 ? sigabbrev_np((int)node->status) : NULL;
 
-	if (!node->exit_seen) {
-		fputs("  (its end is not in the record)", v->pen.out);
-		return;
-	}
+	if (!node->exit_seen && node->seen)
+		fputs(v->running ? "  (runs)" : "  (its end is not in the record)", v->pen.out);
 	if (!node->has_status)
 		return;
 	if (node->status)
@@ -270,6 +269,7 @@ static int tree_view_end(void *state, enum view_end how)
 {
 	struct tree_view *v = state;
 
+	v->running = how == VIEW_RUNNING;
 	for (size_t root = next_wanted(v->tree, tree_link_roots(v->tree)); root != TREE_NONE;
 	     root = next_wanted(v->tree, tree_node(v->tree, root)->next))
 		draw(v, skip_bare_root(v->tree, root));
