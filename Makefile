@@ -156,11 +156,18 @@ LIBEXEC := $(DESTDIR)$(PREFIX)/libexec/vitrine
 MANDIR  := $(DESTDIR)$(PREFIX)/share/man
 UNITDIR := $(DESTDIR)$(PREFIX)/lib/systemd/system
 
-install: all
-	install -d $(BINDIR) $(SBINDIR) $(LIBEXEC) $(MANDIR)/man1 $(MANDIR)/man8 $(UNITDIR)
+include man/man.mk
+
+COMPLDIR := $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+
+install: all man
+	install -d $(COMPLDIR) $(BINDIR) $(SBINDIR) $(LIBEXEC) $(MANDIR)/man1 $(MANDIR)/man8 $(UNITDIR)
 	install -m 755 $(B)/bin/vitrine $(BINDIR)/vitrine
 	install -m 755 $(B)/bin/vitrined $(SBINDIR)/vitrined
 	install -m 755 $(addprefix $(B)/bin/,vitrine-recorder vitrine-names vitrine-launcher vitrine-init) $(LIBEXEC)
+	install -m 644 $(filter %.1,$(MAN)) $(MANDIR)/man1
+	install -m 644 $(filter %.8,$(MAN)) $(MANDIR)/man8
+	install -m 644 $(B)/man/vitrine.bash $(COMPLDIR)/vitrine
 	sed 's|@sbindir@|$(PREFIX)/sbin|' supervisor/vitrined.service.in > $(UNITDIR)/vitrined.service
 
 # ---- tests ----------------------------------------------------------------------------------------------------------

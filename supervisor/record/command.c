@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define OPTIONS_MAX 48
+#define SECTION_OF_DAEMONS 8
 #define CODE_HELP 1000
 #define CODE_OPTION 1001 /* + index of the row */
 
@@ -259,6 +260,16 @@ static int call(const struct command *c, const char *called, int argc, char **ar
 
 int command_main(const char *program, const struct command *c, int argc, char **argv)
 {
+	const struct program alone = {.name = program, .version = VITRINE_VERSION};
+
+	if (argc == 2 && !strcmp(argv[1], "--version")) {
+		printf("%s %s\n", program, VITRINE_VERSION);
+		return 0;
+	}
+	if (argc == 2 && !strcmp(argv[1], "--man")) {
+		manual_write_command_page(stdout, &alone, c, SECTION_OF_DAEMONS);
+		return 0;
+	}
 	return call(c, program, argc, argv);
 }
 

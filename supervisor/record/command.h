@@ -64,7 +64,7 @@ struct command {
 	size_t values_size;		      /* size of the struct that options are stored in */
 	const void *defaults;		      /* what it holds before; NULL: zeroes */
 	int usage_status;	 /* exit status for a bad command line; 0: COMMAND_STATUS_USAGE */
-	const char *description; /* text of the manual page, as in command_section */
+	const char *description; /* text of the manual page, as in command_section; NULL: no page */
 	const struct command_section *sections;
 
 	/* Do it; returns the exit status. @values and @arguments are borrowed. */

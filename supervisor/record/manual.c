@@ -299,9 +299,11 @@ void manual_write_program_page(FILE *out, const struct program *p, int section)
 	}
 	write_section_pages(out, p->sections);
 	fputs(".SH SEE ALSO\n", out);
-	for (size_t i = 0; p->commands[i]; i++)
-		fprintf(out, ".BR %s\\-%s (1)%s\n", p->name, p->commands[i]->name,
-			p->commands[i + 1] ? "," : "");
+	for (size_t i = 0; p->commands[i]; i++) {
+		if (p->commands[i]->description)
+			fprintf(out, ".BR %s\\-%s (1),\n", p->name, p->commands[i]->name);
+	}
+	fprintf(out, ".BR %sd (8)\n", p->name);
 }
 
 /* ---- completion ---- */

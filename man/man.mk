@@ -1,0 +1,26 @@
+# Manual pages and completion, derived from the tables of commands by the programs themselves; included by the Makefile.
+
+MAN := $(addprefix $(B)/man/,vitrine.1 vitrine-run.1 vitrine-ps.1 vitrine-show.1 vitrine-replay.1 vitrine-schema.1 vitrined.8)
+
+.PHONY: man
+man: $(MAN) $(B)/man/vitrine.bash
+
+$(B)/man/vitrine-%.1: $(B)/bin/vitrine
+	$(call say,MAN,$@)
+	@mkdir -p $(@D)
+	$(Q)$< help --man $* > $@
+
+$(B)/man/vitrine.1: $(B)/bin/vitrine
+	$(call say,MAN,$@)
+	@mkdir -p $(@D)
+	$(Q)$< help --man > $@
+
+$(B)/man/vitrined.8: $(B)/bin/vitrined
+	$(call say,MAN,$@)
+	@mkdir -p $(@D)
+	$(Q)$< --man > $@
+
+$(B)/man/vitrine.bash: $(B)/bin/vitrine
+	$(call say,COMPL,$@)
+	@mkdir -p $(@D)
+	$(Q)$< help --completion > $@
