@@ -261,7 +261,7 @@ int control_receive(int socket, struct control_message *ret_message)
 
 /* ---- bytes ---- */
 
-static json_t *base64_object(const void *data, size_t size)
+json_t *control_base64(const void *data, size_t size)
 {
 	cleanup(free) char *text = malloc(4 * ((size + 2) / 3) + 1);
 	if (!text)
@@ -279,7 +279,7 @@ json_t *control_bytes(const void *data, size_t size)
 		if (value)
 			return value;
 	}
-	return base64_object(data, size);
+	return control_base64(data, size);
 }
 
 static int decode_base64(const char *text, size_t length, char **ret_data, size_t *ret_size)

@@ -33,4 +33,5 @@ int control_receive(int socket, struct control_message *ret_message);
  * *ret_data is malloc'ed and NUL-terminated behind its end.
  */
 json_t *control_bytes(const void *data, size_t size);
+json_t *control_base64(const void *data, size_t size); /* always as b64 */
 int control_get_bytes(const json_t *value, char **ret_data, size_t *ret_size);

@@ -1,0 +1,230 @@
+/*
+ * Starts what all sessions share. The launcher comes first, while the process is small and holds
+ * nothing: it is forked from this one. The recorder comes last, for it gets the sensors' maps.
+ */
+#include "host.h"
+
+#include "install.h"
+#include "record/cleanup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#define RUN_DIR "/run/vitrine"
+#define DETACH_US 1000000
+#define RECORDER_ID 64742 /* where the host has no user for the recorder */
+
+/* Every session takes about twenty descriptors. */
+static void raise_descriptor_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static int find_recorder_user(struct host *h, struct fault *f)
+{
+	struct passwd user, *found = NULL;
+	char room[4096];
+
+	(void)f; /* the host needs no such user */
+	h->recorder_uid = RECORDER_ID;
+	h->recorder_gid = RECORDER_ID;
+	if (getpwnam_r(h->config.recorder_user, &user, room, sizeof(room), &found) == 0 && found) {
+		h->recorder_uid = found->pw_uid;
+		h->recorder_gid = found->pw_gid;
+	}
+	return 0;
+}
+
+/* Nobody but root may change what stands in the state directory. */
+static int check_directory(int fd, const char *path, struct fault *f)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return fault_set(f, -errno, "state", "%s: %s", path, strerror(errno));
+	if (st.st_uid != geteuid() || (st.st_mode & 022))
+		return fault_set(f, -EPERM, "state",
+				 "%s: has to belong to root and be writable by nobody else", path);
+	return 0;
+}
+
+static int open_state(struct host *h, struct fault *f)
+{
+	const char *path = h->config.state;
+
+	if (mkdir(path, 0711) < 0 && errno != EEXIST)
+		return fault_set(f, -errno, "state", "state directory %s: %s", path,
+				 strerror(errno));
+	h->state_fd = open(path, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+	if (h->state_fd < 0)
+		return fault_set(f, -errno, "state", "state directory %s: %s", path,
+				 strerror(errno));
+	int r = check_directory(h->state_fd, path, f);
+	if (r < 0)
+		return r;
+
+	if (mkdirat(h->state_fd, "sessions", 0711) < 0 && errno != EEXIST)
+		return fault_set(f, -errno, "state", "state directory %s: %s", path,
+				 strerror(errno));
+	h->sessions_fd =
+		openat(h->state_fd, "sessions", O_DIRECTORY | O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (h->sessions_fd < 0)
+		return fault_set(f, -errno, "state", "%s/sessions: %s", path, strerror(errno));
+	return check_directory(h->sessions_fd, path, f);
+}
+
+static int load_key(struct host *h, struct fault *f)
+{
+	return config_load_key(h->config.key_file, h->key, f);
+}
+
+static int start_launcher(struct host *h, struct fault *f)
+{
+	if (mkdir(RUN_DIR, 0755) < 0 && errno != EEXIST)
+		return fault_set(f, -errno, "run", "%s: %s", RUN_DIR, strerror(errno));
+	int r = install_find("vitrine-launcher", h->program_dir);
+	if (r < 0)
+		return fault_set(f, r, "install", "vitrine-launcher is not beside vitrined");
+	cleanup(close_fd) int dir = open(h->program_dir, O_DIRECTORY | O_PATH | O_CLOEXEC);
+	if (dir < 0)
+		return fault_set(f, -errno, "install", "%s: %s", h->program_dir, strerror(errno));
+	r = launcher_start(dir, &h->launcher);
+	if (r < 0)
+		return fault_set(f, r, "launcher", "cannot start vitrine-launcher from %s: %s",
+				 h->program_dir, strerror(-r));
+	return 0;
+}
+
+static int open_cgroups(struct host *h, struct fault *f)
+{
+	char error[512] = "";
+	int r = cgroup_root_open(&h->cgroups, error);
+
+	return r < 0 ? fault_set(f, r, "cgroup", "%s", error) : 0;
+}
+
+static int load_sensors(struct host *h, struct fault *f)
+{
+	char error[512] = "";
+	struct sensors_options options = {
+		.cgroup_fd = h->cgroups.fd,
+		.session_level = h->cgroups.session_level,
+		.ring_bytes = h->config.ring_bytes,
+		.rings = h->config.rings,
+	};
+	int r = sensors_load(&options, &h->sensors, error);
+
+	return r < 0 ? fault_set(f, r, "sensors", "%s", error) : 0;
+}
+
+static int start_recorder(struct host *h, struct fault *f)
+{
+	struct recorder_options options = {
+		.program_dir = h->program_dir,
+		.key = h->key,
+		.uid = h->recorder_uid,
+		.gid = h->recorder_gid,
+		.numbers_fd = sensors_map_fd(h->sensors, "numbers"),
+		.losses_fd = sensors_map_fd(h->sensors, "losses"),
+		.written_files_fd = sensors_map_fd(h->sensors, "written_files"),
+	};
+
+	return recorder_start(&options, &h->recorder, f);
+}
+
+int host_open(const struct config *config, const struct log *log, sd_event *loop,
+	      struct host *ret_host, struct fault *ret_fault)
+{
+	static int (*const steps[])(struct host *, struct fault *) = {
+		start_launcher, open_state,   load_key,	      find_recorder_user,
+		open_cgroups,	load_sensors, start_recorder,
+	};
+
+	*ret_host = (struct host){
+		.config = *config,
+		.log = *log,
+		.loop = loop,
+		.state_fd = -1,
+		.sessions_fd = -1,
+		.cgroups = {.fd = -1},
+	};
+	raise_descriptor_limit();
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		int r = steps[i](ret_host, ret_fault);
+		if (r < 0) {
+			host_close(ret_host);
+			return r;
+		}
+	}
+	return 0;
+}
+
+void host_close(struct host *h)
+{
+	h->detach = sd_event_source_disable_unref(h->detach);
+	recorder_stop(h->recorder);
+	h->recorder = NULL;
+	if (h->sensors)
+		sensors_free(h->sensors);
+	h->sensors = NULL;
+	if (h->launcher)
+		launcher_stop(h->launcher);
+	h->launcher = NULL;
+	if (h->cgroups.fd >= 0)
+		cgroup_root_close(&h->cgroups);
+	h->cgroups.fd = -1;
+	if (h->sessions_fd >= 0)
+		close(h->sessions_fd);
+	if (h->state_fd >= 0)
+		close(h->state_fd);
+	h->sessions_fd = h->state_fd = -1;
+	explicit_bzero(h->key, sizeof(h->key));
+}
+
+int host_restart_recorder(struct host *h, struct fault *ret_fault)
+{
+	recorder_stop(h->recorder);
+	h->recorder = NULL;
+	return start_recorder(h, ret_fault);
+}
+
+int host_watch(struct host *h, struct fault *ret_fault)
+{
+	char error[512] = "";
+	int r = sensors_attach(h->sensors, error);
+
+	if (r < 0)
+		return fault_set(ret_fault, r, "sensors", "%s", error);
+	h->detach = sd_event_source_disable_unref(h->detach);
+	h->watched++;
+	return 0;
+}
+
+static int on_detach(sd_event_source *source, uint64_t now_us, void *context)
+{
+	struct host *h = context;
+
+	(void)source, (void)now_us;
+	if (h->watched == 0)
+		sensors_detach(h->sensors);
+	return 0;
+}
+
+void host_unwatch(struct host *h)
+{
+	if (--h->watched > 0)
+		return;
+	h->detach = sd_event_source_disable_unref(h->detach);
+	if (sd_event_add_time_relative(h->loop, &h->detach, CLOCK_MONOTONIC, DETACH_US, 0,
+				       on_detach, h) < 0)
+		sensors_detach(h->sensors);
+}

@@ -1,0 +1,51 @@
+/*
+ * What all sessions of one daemon share: the launcher, the cgroups, the sensors, the recorder and
+ * the state directory. Started once, in the only order that works.
+ */
+#pragma once
+
+#include "capture/sensors.h"
+#include "config.h"
+#include "log.h"
+#include "recorder_client.h"
+#include "sandbox/sandbox.h"
+
+#include <limits.h>
+#include <systemd/sd-event.h>
+
+struct session;
+
+struct host {
+	struct config config; /* borrowed from main */
+	struct log log;
+	sd_event *loop; /* borrowed from main */
+	char program_dir[PATH_MAX];
+	uint8_t key[32]; /* the deployment key */
+	int state_fd, sessions_fd;
+	uid_t recorder_uid;
+	gid_t recorder_gid;
+	struct launcher *launcher;
+	struct cgroup_root cgroups;
+	struct sensors *sensors;
+	struct recorder *recorder;
+	uint32_t slot_hint;
+	size_t watched;		  /* sessions that the sensors watch */
+	sd_event_source *detach;  /* runs when there is none any more */
+	struct session *sessions; /* all of them, newest first */
+	size_t session_count;
+};
+
+/* Start everything. On failure nothing is left behind. 0 or -errno with a fault. */
+int host_open(const struct config *config, const struct log *log, sd_event *loop,
+	      struct host *ret_host, struct fault *ret_fault);
+/* End everything; no session may be left. */
+void host_close(struct host *h);
+
+/* In place of a recorder that died: a new one, which can finish the records. 0 or -errno with a
+ * fault. */
+int host_restart_recorder(struct host *h, struct fault *ret_fault);
+
+/* The sensors are attached while at least one session is watched, and for a second after, so that
+ * sessions in a row do not wait for one another. 0 or -errno with a fault. */
+int host_watch(struct host *h, struct fault *ret_fault);
+void host_unwatch(struct host *h);

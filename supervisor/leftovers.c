@@ -1,0 +1,61 @@
+/*
+ * Finishes what a killed supervisor left. Which sessions that concerns is told by their manifests,
+ * and by whether the process named there still runs; nothing is trusted to memory.
+ */
+#include "leftovers.h"
+
+#include "process_start.h"
+#include "record/store.h"
+#include "session.h"
+#include "session_dir.h"
+
+#include <errno.h>
+#include <string.h>
+
+static bool is_left(struct host *h, const struct manifest *m)
+{
+	return m->state != SESSION_ENDED && !session_find(h, m->id) &&
+	       !process_is_alive((pid_t)m->supervisor_pid, m->supervisor_start);
+}
+
+/* 0, or -EAGAIN: somebody else writes in it, or finishes it already. */
+static int finish(struct host *h, struct manifest *m)
+{
+	char id[sizeof(m->id)];
+	int dir_fd = -1;
+
+	memcpy(id, m->id, sizeof(id));
+	int r = sandbox_remove_leftover(&h->cgroups, id);
+	if (r < 0)
+		log_write(&h->log, LOG_LEVEL_WARNING,
+			  "session %s: what its supervisor left cannot be removed: %s", id,
+			  strerror(-r));
+
+	r = session_dir_open(h->sessions_fd, id, &dir_fd);
+	if (r == 0)
+		r = session_adopt(h, m, dir_fd);
+	if (r < 0 && r != -EAGAIN)
+		log_write(&h->log, LOG_LEVEL_WARNING,
+			  "session %s: its record cannot be finished: %s", id, strerror(-r));
+	return r;
+}
+
+size_t leftovers_finish(struct host *h)
+{
+	struct manifest *list = NULL;
+	size_t count = 0, unreadable = 0, busy = 0;
+	int r = store_list(h->state_fd, &list, &count, &unreadable);
+
+	if (r < 0) {
+		log_write(&h->log, LOG_LEVEL_WARNING, "%s: %s", h->config.state, strerror(-r));
+		return 0;
+	}
+	if (unreadable > 0)
+		log_write(&h->log, LOG_LEVEL_NOTICE, "%s: %zu sessions have no readable manifest",
+			  h->config.state, unreadable);
+	for (size_t i = 0; i < count; i++)
+		if (is_left(h, &list[i]) && finish(h, &list[i]) == -EAGAIN)
+			busy++;
+	store_list_free(list, count);
+	return busy;
+}

@@ -1,0 +1,11 @@
+/* Sessions whose supervisor died: their processes and cgroups are removed, their records finished.
+ */
+#pragma once
+
+#include "host.h"
+
+/*
+ * Find and finish them. Their ends come on the event loop. Returns how many could not be taken yet,
+ * because the recorder of their dead supervisor still writes: call again in a moment.
+ */
+size_t leftovers_finish(struct host *h);

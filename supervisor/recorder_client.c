@@ -1,0 +1,336 @@
+/*
+ * Starts the recorder and speaks to it. Nothing here waits, but for the one answer at the start.
+ */
+#include "recorder_client.h"
+
+#include "companion.h"
+#include "control.h"
+#include "jansson_cleanup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/pidfd.h>
+
+#define START_TIMEOUT_MS 10000
+#define STOP_TIMEOUT_MS 10000
+
+struct recorder {
+	struct companion recorder, names;
+};
+
+/* Descriptors that ride along, with their names. */
+struct riders {
+	int fds[CONTROL_FDS_MAX];
+	const char *names[CONTROL_FDS_MAX];
+	size_t count;
+};
+
+static void ride(struct riders *riders, const char *name, int fd)
+{
+	if (fd < 0)
+		return;
+	riders->fds[riders->count] = fd;
+	riders->names[riders->count++] = name;
+}
+
+/* Send @message (its reference is taken). */
+static int send_message(struct recorder *r, json_t *message, const struct riders *riders)
+{
+	cleanup(json) json_t *owned = message;
+
+	if (!owned)
+		return -ENOMEM;
+	if (riders) {
+		json_t *names = json_array();
+
+		for (size_t i = 0; i < riders->count; i++)
+			json_array_append_new(names, json_string(riders->names[i]));
+		if (json_object_set_new(owned, "fds", names) < 0)
+			return -ENOMEM;
+	}
+	int e = control_send(r->recorder.socket, owned, riders ? riders->fds : NULL,
+			     riders ? riders->count : 0);
+	if (e < 0 && e != -ENOMEM && e != -EMSGSIZE)
+		pidfd_send_signal(r->recorder.pidfd, SIGKILL, NULL, 0);
+	return e;
+}
+
+/* ---- life ---- */
+
+static int send_start(struct recorder *r, const struct recorder_options *o)
+{
+	struct riders riders = {0};
+	ride(&riders, "numbers", o->numbers_fd);
+	ride(&riders, "losses", o->losses_fd);
+	ride(&riders, "written_files", o->written_files_fd);
+	ride(&riders, "names", r->names.socket);
+	return send_message(r,
+			    json_pack("{s:s, s:o, s:I, s:I}", "request", "start", "key",
+				      control_base64(o->key, 32), "uid", (json_int_t)o->uid, "gid",
+				      (json_int_t)o->gid),
+			    &riders);
+}
+
+static int wait_started(struct recorder *r, struct fault *f)
+{
+	struct pollfd ready = {.fd = r->recorder.socket, .events = POLLIN};
+	struct recorder_message m;
+
+	if (poll(&ready, 1, START_TIMEOUT_MS) <= 0)
+		return fault_set(f, -ETIMEDOUT, "recorder", "the recorder does not answer");
+	int e = recorder_receive(r, &m);
+	if (e < 0)
+		return fault_set(f, e, "recorder", "the recorder ended before it had started: %s",
+				 strerror(-e));
+	enum recorder_word word = m.word;
+	int error = m.error;
+	fault_set(f, 0, "recorder", "the recorder cannot start: %s",
+		  m.text[0] ? m.text : strerror(error));
+	recorder_message_free(&m);
+	return word == RECORDER_STARTED && error == 0 ? 0 : error ? -error : -EBADMSG;
+}
+
+int recorder_start(const struct recorder_options *options, struct recorder **ret_recorder,
+		   struct fault *ret_fault)
+{
+	struct recorder *r = malloc(sizeof(*r));
+
+	if (!r)
+		return fault_set(ret_fault, -ENOMEM, "recorder", "out of memory");
+	*r = (struct recorder){COMPANION_NONE, COMPANION_NONE};
+
+	int e = companion_start(options->program_dir, "vitrine-names", NULL, &r->names);
+	if (e == 0)
+		e = companion_start(options->program_dir, "vitrine-recorder", NULL, &r->recorder);
+	if (e == 0)
+		e = send_start(r, options);
+	if (e < 0)
+		fault_set(ret_fault, e, "recorder", "cannot start the recorder from %s: %s",
+			  options->program_dir, strerror(-e));
+	else
+		e = wait_started(r, ret_fault);
+	if (e < 0) {
+		recorder_stop(r);
+		return e;
+	}
+
+	/* From here on the recorder alone speaks with the resolver of names, and nothing that it
+	 * does may hold us up. */
+	close(r->names.socket);
+	r->names.socket = -1;
+	fcntl(r->recorder.socket, F_SETFL, O_NONBLOCK);
+	*ret_recorder = r;
+	return 0;
+}
+
+void recorder_stop(struct recorder *r)
+{
+	if (!r)
+		return;
+	companion_stop(&r->recorder, STOP_TIMEOUT_MS);
+	companion_stop(&r->names, STOP_TIMEOUT_MS);
+	free(r);
+}
+
+int recorder_socket(const struct recorder *r)
+{
+	return r->recorder.socket;
+}
+
+int recorder_pidfd(const struct recorder *r)
+{
+	return r->recorder.pidfd;
+}
+
+int recorder_names_pidfd(const struct recorder *r)
+{
+	return r->names.pidfd;
+}
+
+/* ---- messages to the recorder ---- */
+
+int recorder_open(struct recorder *r, const struct recorder_open *o)
+{
+	struct riders riders = {0};
+
+	ride(&riders, "journal", o->journal_fd);
+	ride(&riders, "ring", o->ring_fd);
+	ride(&riders, "freeze", o->freeze_fd);
+	ride(&riders, "fanotify", o->fanotify_fd);
+	ride(&riders, "root_mount", o->root_mount_fd);
+	return send_message(
+		r,
+		json_pack("{s:s, s:s, s:I, s:I, s:I, s:s, s:I, s:s, s:I, s:O, s:O?, s:I, s:I}",
+			  "request", "open", "session", o->session, "slot", (json_int_t)o->slot,
+			  "ring_bytes", (json_int_t)o->ring_bytes, "high_water",
+			  (json_int_t)o->high_water, "on_loss", o->policy->on_loss, "disk_wait_s",
+			  (json_int_t)o->policy->disk_wait_s, "output", o->policy->output,
+			  "output_cap", (json_int_t)o->policy->output_cap, "watch_reads",
+			  o->policy->watch_reads, "secrets", o->secrets, "uid_base",
+			  (json_int_t)o->uid_base, "uid_count", (json_int_t)o->uid_count),
+		&riders);
+}
+
+int recorder_open_journal(struct recorder *r, const char *session, int journal_fd,
+			  const json_t *secrets)
+{
+	struct riders riders = {0};
+
+	ride(&riders, "journal", journal_fd);
+	return send_message(r,
+			    json_pack("{s:s, s:s, s:O?}", "request", "open", "session", session,
+				      "secrets", secrets),
+			    &riders);
+}
+
+int recorder_event(struct recorder *r, const char *session, const char *kind, json_t *fields)
+{
+	return send_message(r,
+			    json_pack("{s:s, s:s, s:s, s:o}", "request", "event", "session",
+				      session, "kind", kind, "fields", fields),
+			    NULL);
+}
+
+int recorder_exec(struct recorder *r, const char *session, uint32_t exec, uint64_t cgroup,
+		  const struct streams *s, bool tty)
+{
+	static const char *const from[] = {"stdin_from", "stdout_from", "stderr_from"};
+	static const char *const to[] = {"stdin_to", "stdout_to", "stderr_to"};
+	struct riders riders = {0};
+
+	for (size_t i = 0; i < 3 && !tty; i++) {
+		ride(&riders, from[i], s->from[i]);
+		ride(&riders, to[i], s->to[i]);
+	}
+	return send_message(r,
+			    json_pack("{s:s, s:s, s:I, s:I, s:b}", "request", "exec", "session",
+				      session, "exec", (json_int_t)exec, "cgroup",
+				      (json_int_t)cgroup, "tty", tty),
+			    &riders);
+}
+
+int recorder_tty(struct recorder *r, const char *session, uint32_t exec, int master,
+		 const struct streams *s)
+{
+	struct riders riders = {0};
+
+	ride(&riders, "tty_master", master);
+	ride(&riders, "tty_from", s->from[0]);
+	ride(&riders, "tty_to", s->to[1]);
+	return send_message(r,
+			    json_pack("{s:s, s:s, s:I}", "request", "tty", "session", session,
+				      "exec", (json_int_t)exec),
+			    &riders);
+}
+
+int recorder_resize(struct recorder *r, const char *session, uint32_t exec, uint16_t columns,
+		    uint16_t rows)
+{
+	return send_message(r,
+			    json_pack("{s:s, s:s, s:I, s:i, s:i}", "request", "resize", "session",
+				      session, "exec", (json_int_t)exec, "columns", columns, "rows",
+				      rows),
+			    NULL);
+}
+
+int recorder_discard(struct recorder *r, const char *session)
+{
+	return send_message(r, json_pack("{s:s, s:s}", "request", "discard", "session", session),
+			    NULL);
+}
+
+int recorder_close_exec(struct recorder *r, const char *session, uint32_t exec, json_t *fields)
+{
+	return send_message(r,
+			    json_pack("{s:s, s:s, s:I, s:o}", "request", "exec.close", "session",
+				      session, "exec", (json_int_t)exec, "fields", fields),
+			    NULL);
+}
+
+int recorder_missed(struct recorder *r, const char *session, uint64_t count)
+{
+	return send_message(r,
+			    json_pack("{s:s, s:s, s:I}", "request", "missed", "session", session,
+				      "count", (json_int_t)count),
+			    NULL);
+}
+
+int recorder_close(struct recorder *r, const char *session, json_t *fields)
+{
+	return send_message(r,
+			    json_pack("{s:s, s:s, s:o}", "request", "close", "session", session,
+				      "fields", fields),
+			    NULL);
+}
+
+/* ---- messages from it ---- */
+
+static const struct {
+	const char *key, *name;
+} words[] = {
+	[RECORDER_STARTED] = {"reply", "started"},
+	[RECORDER_OPENED] = {"reply", "opened"},
+	[RECORDER_EXECED] = {"reply", "execed"},
+	[RECORDER_EXEC_CLOSED] = {"reply", "exec.closed"},
+	[RECORDER_CLOSED] = {"reply", "closed"},
+	[RECORDER_TROUBLE] = {"notice", "trouble"},
+	[RECORDER_LOST] = {"notice", "lost"},
+};
+
+static enum recorder_word find_word(const json_t *body)
+{
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		const char *name = json_string_value(json_object_get(body, words[i].key));
+
+		if (name && !strcmp(name, words[i].name))
+			return i;
+	}
+	return RECORDER_UNKNOWN;
+}
+
+static uint64_t get_number(const json_t *body, const char *name)
+{
+	json_int_t value = json_integer_value(json_object_get(body, name));
+
+	return value > 0 ? (uint64_t)value : 0;
+}
+
+static void get_text(const json_t *body, const char *name, char *to, size_t room)
+{
+	const char *text = json_string_value(json_object_get(body, name));
+
+	snprintf(to, room, "%s", text ? text : "");
+}
+
+void recorder_message_free(struct recorder_message *m)
+{
+	json_decref(m->verdict);
+	m->verdict = NULL;
+}
+
+int recorder_receive(struct recorder *r, struct recorder_message *ret_message)
+{
+	struct control_message raw;
+	int e = control_receive(r->recorder.socket, &raw);
+
+	if (e < 0)
+		return e;
+	struct recorder_message m = {
+		.word = find_word(raw.body),
+		.error = (int)(get_number(raw.body, "errno") & 4095),
+		.ended = json_is_true(json_object_get(raw.body, "ended")),
+		.records = get_number(raw.body, "records"),
+		.lost = get_number(raw.body, "lost"),
+	};
+	get_text(raw.body, "session", m.session, sizeof(m.session));
+	get_text(raw.body, "error", m.text, sizeof(m.text));
+	if (json_is_object(json_object_get(raw.body, "verdict")))
+		m.verdict = json_incref(json_object_get(raw.body, "verdict"));
+	control_message_free(&raw);
+
+	*ret_message = m;
+	return 0;
+}

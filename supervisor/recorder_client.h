@@ -1,0 +1,96 @@
+/*
+ * vitrined's side of the recorder protocol (ARCHITECTURE.md). One message goes out by one function;
+ * replies and notices come in as one type. What comes in holds only numbers and our own words, and
+ * is checked nevertheless: the recorder reads what sessions made, and may have been taken over by
+ * it.
+ */
+#pragma once
+
+#include "fault.h"
+#include "policy.h"
+#include "streams.h"
+
+#include <jansson.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct recorder;
+
+struct recorder_options {
+	const char *program_dir;
+	const uint8_t *key; /* 32 bytes: the deployment key */
+	uid_t uid;
+	gid_t gid;
+	int numbers_fd, losses_fd, written_files_fd; /* maps; borrowed */
+};
+
+/* Start the resolver of names and the recorder, and wait until it watches. 0 or -errno with a
+ * fault. */
+int recorder_start(const struct recorder_options *options, struct recorder **ret_recorder,
+		   struct fault *ret_fault);
+/* Let it write what it has and end. NULL is allowed. */
+void recorder_stop(struct recorder *r);
+
+int recorder_socket(const struct recorder *r);
+/* Of the recorder and of the resolver of names: readable when it has ended. */
+int recorder_pidfd(const struct recorder *r);
+int recorder_names_pidfd(const struct recorder *r);
+
+struct recorder_open {
+	const char *session;
+	const struct policy *policy;
+	const json_t *secrets; /* array of {name, value} */
+	uint32_t slot;
+	uint64_t ring_bytes, high_water;
+	uint32_t uid_base, uid_count;
+	int journal_fd; /* the session's directory */
+	int ring_fd, freeze_fd;
+	int fanotify_fd, root_mount_fd; /* -1: none */
+};
+
+/*
+ * All of these send one message and do not wait. 0 or -errno: -ENOMEM and -EMSGSIZE concern this
+ * message alone; after any other error, such as that the recorder has not read for long, it is
+ * killed and recorder_pidfd tells of its end.
+ */
+int recorder_open(struct recorder *r, const struct recorder_open *open);
+/* The record of a session that never ran or whose supervisor was lost: no ring, only a journal. */
+int recorder_open_journal(struct recorder *r, const char *session, int journal_fd,
+			  const json_t *secrets);
+int recorder_event(struct recorder *r, const char *session, const char *kind, json_t *fields);
+int recorder_exec(struct recorder *r, const char *session, uint32_t exec, uint64_t cgroup,
+		  const struct streams *streams, bool tty);
+int recorder_tty(struct recorder *r, const char *session, uint32_t exec, int master,
+		 const struct streams *streams);
+int recorder_resize(struct recorder *r, const char *session, uint32_t exec, uint16_t columns,
+		    uint16_t rows);
+/* From now on output is recorded, but no longer delivered: nobody is there to take it. */
+int recorder_discard(struct recorder *r, const char *session);
+int recorder_close_exec(struct recorder *r, const char *session, uint32_t exec, json_t *fields);
+int recorder_missed(struct recorder *r, const char *session, uint64_t count);
+int recorder_close(struct recorder *r, const char *session, json_t *fields);
+
+enum recorder_word {
+	RECORDER_STARTED,
+	RECORDER_OPENED,
+	RECORDER_EXECED,
+	RECORDER_EXEC_CLOSED,
+	RECORDER_CLOSED,
+	RECORDER_TROUBLE, /* the journal cannot be written; with error 0: it can again */
+	RECORDER_LOST,	  /* records were lost and the policy says kill */
+	RECORDER_UNKNOWN,
+};
+
+struct recorder_message {
+	enum recorder_word word;
+	char session[16];
+	int error; /* errno; 0: none */
+	char text[256];
+	bool ended;		/* OPENED: the journal has its session.end already */
+	uint64_t records, lost; /* CLOSED */
+	json_t *verdict;	/* CLOSED: fields of session.end as written; owned; may be NULL */
+};
+void recorder_message_free(struct recorder_message *m);
+
+/* 0, -EAGAIN, -ECONNRESET (the recorder is gone), -EBADMSG or -errno. */
+int recorder_receive(struct recorder *r, struct recorder_message *ret_message);

@@ -1,0 +1,89 @@
+/* Directories of sessions: made, locked and removed below held descriptors, never through a path.
+ */
+#include "session_dir.h"
+
+#include "record/cleanup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#define TRIES 8
+
+static int make_id(char ret_id[SESSION_ID_LENGTH + 1])
+{
+	unsigned char random[SESSION_ID_LENGTH / 2];
+
+	if (getrandom(random, sizeof(random), 0) != sizeof(random))
+		return -EIO;
+	for (size_t i = 0; i < sizeof(random); i++)
+		snprintf(ret_id + 2 * i, 3, "%02x", random[i]);
+	return 0;
+}
+
+static int open_directory(int sessions_fd, const char *id)
+{
+	int fd = openat(sessions_fd, id, O_DIRECTORY | O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int session_dir_create(int sessions_fd, uid_t uid, gid_t gid, char ret_id[SESSION_ID_LENGTH + 1],
+		       int *ret_fd)
+{
+	char id[SESSION_ID_LENGTH + 1];
+	int r = -EEXIST;
+
+	for (int i = 0; i < TRIES && r == -EEXIST; i++) {
+		r = make_id(id);
+		if (r == 0 && mkdirat(sessions_fd, id, 0700) < 0)
+			r = -errno;
+	}
+	if (r < 0)
+		return r;
+
+	cleanup(close_fd) int fd = open_directory(sessions_fd, id);
+	if (fd < 0)
+		r = fd;
+	else if (flock(fd, LOCK_EX | LOCK_NB) < 0 || fchown(fd, uid, gid) < 0)
+		r = -errno;
+	if (r < 0) {
+		unlinkat(sessions_fd, id, AT_REMOVEDIR);
+		return r;
+	}
+
+	memcpy(ret_id, id, sizeof(id));
+	*ret_fd = take_fd(fd);
+	return 0;
+}
+
+int session_dir_open(int sessions_fd, const char *id, int *ret_fd)
+{
+	cleanup(close_fd) int fd = open_directory(sessions_fd, id);
+	if (fd < 0)
+		return fd;
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK ? -EAGAIN : -errno;
+
+	*ret_fd = take_fd(fd);
+	return 0;
+}
+
+void session_dir_remove(int sessions_fd, int fd, const char *id)
+{
+	cleanup(close_fd) int copy = openat(fd, ".", O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	struct dirent *entry;
+
+	if (!dir)
+		return;
+	copy = -1;
+	while ((entry = readdir(dir)))
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			unlinkat(fd, entry->d_name, 0);
+	closedir(dir);
+	unlinkat(sessions_fd, id, AT_REMOVEDIR);
+}

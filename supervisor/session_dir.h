@@ -1,0 +1,20 @@
+/* The directory of one session below <state>/sessions, held open and locked while somebody writes
+ * in it. */
+#pragma once
+
+#include "record/store.h"
+
+#include <sys/types.h>
+
+/*
+ * Make a directory with a new random id. It belongs to the recorder, which writes the journal
+ * there, and is locked (flock) as long as *ret_fd or a duplicate of it is open. 0 or -errno.
+ */
+int session_dir_create(int sessions_fd, uid_t uid, gid_t gid, char ret_id[SESSION_ID_LENGTH + 1],
+		       int *ret_fd);
+
+/* Open and lock that of a session that was. -EAGAIN: somebody still writes in it. 0 or -errno. */
+int session_dir_open(int sessions_fd, const char *id, int *ret_fd);
+
+/* Remove a session that never had a record. */
+void session_dir_remove(int sessions_fd, int fd, const char *id);

@@ -1,0 +1,221 @@
+/* What the supervisor itself says in a record: the fields of session.start and exec.start. */
+#include "session_state.h"
+
+#include "control.h"
+#include "jansson_cleanup.h"
+#include "record/json.h"
+#include "redact/redact.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+#define COMMAND_TEXT_MAX 4096
+
+uint64_t session_clock_ns(int clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return now.tv_sec * 1000000000ull + now.tv_nsec;
+}
+
+static json_t *bytes_array(char *const *texts)
+{
+	json_t *array = json_array();
+
+	for (; array && *texts; texts++)
+		if (json_array_append_new(array, control_bytes(*texts, strlen(*texts))) < 0)
+			return json_decref(array), NULL;
+	return array;
+}
+
+static void put(json_t *fields, const char *name, const char *text)
+{
+	if (text)
+		json_object_set_new(fields, name, control_bytes(text, strlen(text)));
+}
+
+static json_t *user_object(const struct ucred *asker)
+{
+	struct passwd user, *found = NULL;
+	char room[4096];
+	json_t *object = json_pack("{s:I}", "uid", (json_int_t)asker->uid);
+
+	if (object && getpwuid_r(asker->uid, &user, room, sizeof(room), &found) == 0 && found)
+		put(object, "name", found->pw_name);
+	return object;
+}
+
+static void put_boot_id(json_t *fields)
+{
+	char text[64];
+	cleanup(close_fd) int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	if (n <= 0)
+		return;
+	text[n] = 0;
+	text[strcspn(text, "\n")] = 0;
+	put(fields, "boot_id", text);
+}
+
+static void put_host(json_t *fields)
+{
+	struct utsname host;
+	json_t *versions = json_pack("{s:s}", "vitrine", VITRINE_VERSION);
+
+	if (versions && uname(&host) == 0) {
+		put(fields, "host", host.nodename);
+		put(versions, "kernel", host.release);
+	}
+	json_object_set_new(fields, "versions", versions);
+	put_boot_id(fields);
+}
+
+static json_t *sensors_array(const struct sensors *sensors)
+{
+	json_t *array = json_array();
+
+	for (const char *const *name = sensors_names(sensors); array && *name; name++)
+		json_array_append_new(array, json_string(*name));
+	return array;
+}
+
+json_t *session_start_fields(const struct session *s)
+{
+	const struct policy *p = &s->request.policy;
+	cleanup(json) json_t *fields = json_pack("{s:o}", "command", bytes_array(s->request.argv));
+
+	if (!fields)
+		return NULL;
+	put(fields, "name", s->request.name);
+	put(fields, "tenant", p->tenant);
+	if (json_object_size(p->labels) > 0)
+		json_object_set(fields, "labels", (json_t *)p->labels);
+	json_object_set_new(fields, "user", user_object(&s->asker));
+	put(fields, "workspace", p->workspace);
+	put(fields, "network", p->net);
+	put(fields, "on_loss", p->on_loss);
+	json_object_set_new(fields, "tty", json_boolean(s->request.tty));
+	json_object_set_new(fields, "template", json_pack("{s:s}", "name", "host"));
+	json_object_set_new(fields, "policy", json_loads(p->recorded, 0, NULL));
+	put(fields, "policy_sha256", p->sha256);
+	put(fields, "source", "tracepoint");
+	json_object_set_new(fields, "sensors", sensors_array(s->host->sensors));
+	put_host(fields);
+	return take(fields);
+}
+
+/* Names of the command's environment, as it stands. */
+static json_t *names_array(char *const *env)
+{
+	json_t *array = json_array();
+
+	for (; array && *env; env++)
+		json_array_append_new(array, json_stringn(*env, strcspn(*env, "=")));
+	return array;
+}
+
+json_t *session_exec_fields(const struct session *s)
+{
+	const struct session_request *r = &s->request;
+	cleanup(json) json_t *fields = json_pack(
+		"{s:i, s:o, s:o, s:s, s:b}", "exec", SESSION_EXEC, "argv", bytes_array(r->argv),
+		"env", names_array(r->env), "as_user", r->policy.user, "tty", r->tty);
+
+	if (!fields)
+		return NULL;
+	put(fields, "cwd", r->cwd);
+	if (r->tty) {
+		json_object_set_new(fields, "columns", json_integer(r->columns));
+		json_object_set_new(fields, "rows", json_integer(r->rows));
+	}
+	return take(fields);
+}
+
+/* ---- the command for the manifest ---- */
+
+static int append_command(void *context, const struct redacted *record)
+{
+	struct json_buffer *out = context;
+	struct bytes argv = event_bytes(&record->event, FIELD_command), argument;
+	size_t cursor = 0;
+	int r = json_write_raw(out, "[", 1);
+
+	while (r == 0 && bytes_next_item(argv, &cursor, &argument)) {
+		if (out->length + argument.size > COMMAND_TEXT_MAX)
+			argument = (struct bytes){"...", 3};
+		if (out->length > 1)
+			r = json_write_raw(out, ",", 1);
+		if (r == 0)
+			r = json_write_string(out, argument);
+		if (out->length > COMMAND_TEXT_MAX)
+			break;
+	}
+	return r < 0 ? r : json_write_raw(out, "]", 2); /* with its NUL */
+}
+
+static int redact_command(struct redactor *redactor, char *const *argv, struct json_buffer *out)
+{
+	struct event e;
+	size_t size = 0, at = 0;
+
+	for (char *const *a = argv; *a; a++)
+		size += strlen(*a) + 1;
+	cleanup(free) char *packed = malloc(size);
+	if (!packed)
+		return -ENOMEM;
+	for (char *const *a = argv; *a; a++) {
+		memcpy(packed + at, *a, strlen(*a) + 1);
+		at += strlen(*a) + 1;
+	}
+	event_init(&e, EVENT_session_start, 0, 0);
+	event_put_bytes(&e, FIELD_command, packed, size);
+	return redact_event(redactor, &e, append_command, out);
+}
+
+/* A redactor that knows the session's secrets; they lie in the request's JSON meanwhile. */
+static int new_redactor(const struct session *s, struct redactor **ret_redactor)
+{
+	size_t count = json_array_size(s->request.secrets), i;
+	cleanup(free) struct redact_secret *secrets = calloc(count + 1, sizeof(*secrets));
+	cleanup(free) char **values = calloc(count + 1, sizeof(*values));
+	int r = secrets && values ? 0 : -ENOMEM;
+
+	for (i = 0; r == 0 && i < count; i++) {
+		const json_t *secret = json_array_get(s->request.secrets, i);
+
+		r = control_get_bytes(json_object_get(secret, "value"), &values[i],
+				      &secrets[i].size);
+		secrets[i].name = json_string_value(json_object_get(secret, "name"));
+		secrets[i].value = values[i];
+	}
+	if (r == 0)
+		r = redactor_new(s->host->key, secrets, count, ret_redactor);
+	for (i = 0; values && i < count; i++) {
+		if (values[i])
+			explicit_bzero(values[i], secrets[i].size);
+		free(values[i]);
+	}
+	return r;
+}
+
+char *session_command_text(const struct session *s)
+{
+	struct json_buffer out = {0};
+	struct redactor *redactor = NULL;
+	int r = new_redactor(s, &redactor);
+
+	if (r == 0)
+		r = redact_command(redactor, s->request.argv, &out);
+	redactor_free(redactor);
+	if (r < 0) {
+		json_buffer_free(&out);
+		return NULL;
+	}
+	return out.text;
+}

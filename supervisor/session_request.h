@@ -1,0 +1,28 @@
+/* What a client asks for with session.run, checked: from here on it is of the right shape and size.
+ */
+#pragma once
+
+#include "policy.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SESSION_SECRET_MIN 8
+#define SESSION_SECRET_MAX (64 * 1024)
+
+struct session_request {
+	char *name; /* owned; NULL: none */
+	struct policy policy;
+	char **argv; /* owned, NULL-terminated, not empty */
+	char **env;  /* owned, NULL-terminated: the complete environment, "NAME=value" */
+	char *cwd;   /* owned */
+	bool tty;
+	uint16_t columns, rows;
+	json_t *secrets; /* owned: [{name, value}], for the recorder; never for a record */
+};
+
+/* Check @body and build the request. 0, -EINVAL with a fault ("bad_request" or "bad_setting"), or
+ * -ENOMEM. */
+int session_request_parse(const json_t *body, struct session_request *ret_request,
+			  struct fault *ret_fault);
+void session_request_free(struct session_request *r);

@@ -1,0 +1,182 @@
+/*
+ * What a session needs before its command can run, made in order, and given back in any state. A
+ * failed step names itself in the verdict; nothing of the steps before it is left but the
+ * directory, which holds the record of the failure.
+ */
+#include "session_state.h"
+
+#include "control.h"
+#include "process_start.h"
+#include "record/cleanup.h"
+#include "slot.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#define AGENT_UID 1000
+
+/* The step, the error and the words of a failure, for the client and for the record. */
+static int fail(struct session *s, struct fault *f, const char *step, int error, const char *text)
+{
+	struct verdict failed = {.reason = VERDICT_SETUP_FAILED, .step = step, .error = -error};
+
+	fault_set(f, error, "setup_failed", "%s: %s", step,
+		  text && *text ? text : strerror(-error));
+	snprintf(failed.text, sizeof(failed.text), "%.*s", (int)sizeof(failed.text) - 1, f->text);
+	verdict_decide(&s->verdict, &failed);
+	return error;
+}
+
+static int make_manifest(struct session *s)
+{
+	struct manifest *m = &s->manifest;
+
+	m->name = s->request.name ? strdup(s->request.name) : NULL;
+	m->tenant = s->request.policy.tenant ? strdup(s->request.policy.tenant) : NULL;
+	m->command = session_command_text(s);
+	if (!m->command || (s->request.name && !m->name) ||
+	    (s->request.policy.tenant && !m->tenant))
+		return -ENOMEM;
+	m->state = SESSION_STARTING;
+	m->exit_code = m->signal = -1;
+	m->started_ns = session_clock_ns(CLOCK_REALTIME);
+	m->supervisor_pid = getpid();
+	return process_start(getpid(), &m->supervisor_start);
+}
+
+static int make_directory(struct session *s, struct fault *f)
+{
+	struct host *h = s->host;
+	int r = session_dir_create(h->sessions_fd, h->recorder_uid, h->recorder_gid, s->manifest.id,
+				   &s->dir_fd);
+	if (r < 0)
+		return fault_set(f, r, "state", "state directory %s: %s", h->config.state,
+				 strerror(-r));
+
+	r = make_manifest(s);
+	if (r == 0)
+		r = manifest_write(s->dir_fd, &s->manifest);
+	if (r < 0) {
+		session_dir_remove(h->sessions_fd, s->dir_fd, s->manifest.id);
+		return fault_set(f, r, "state", "state directory %s: %s", h->config.state,
+				 strerror(-r));
+	}
+	return 0;
+}
+
+static int make_sandbox(struct session *s, struct fault *f)
+{
+	struct host *h = s->host;
+	const struct policy *p = &s->request.policy;
+	struct sandbox_error error = {0};
+	struct sandbox_options options = {
+		.id = s->manifest.id,
+		.slot = s->slot,
+		.workspace = p->workspace,
+		.net = strcmp(p->net, "host") == 0 ? SANDBOX_NET_HOST : SANDBOX_NET_NONE,
+		.workspace_for_root = strcmp(p->user, "root") == 0,
+	};
+	int r = sandbox_create(h->launcher, &h->cgroups, &options, &s->sandbox, &error);
+
+	return r < 0 ? fail(s, f, error.step ? error.step : "sandbox", r, error.text) : 0;
+}
+
+static int start_watch(struct session *s, struct fault *f)
+{
+	struct host *h = s->host;
+	const struct sandbox_info *info = sandbox_info(s->sandbox);
+	struct fault why = {0};
+	int r = host_watch(h, &why);
+	if (r < 0)
+		return fail(s, f, "sensors", r, why.text);
+
+	s->missed_before = sensors_missed(h->sensors);
+	r = sensors_open_session(h->sensors, info->cgroup, &s->watch);
+	if (r < 0) {
+		host_unwatch(h);
+		return fail(s, f, "sensors", r,
+			    r == -ENOSPC ? "as many sessions as there are slots are alive" : NULL);
+	}
+	s->is_watched = true;
+	if (s->request.policy.ring_bytes > s->watch.ring_bytes)
+		return fail(s, f, "ring_bytes", -ERANGE,
+			    "the policy asks for a larger ring than the daemon has; set ring_bytes "
+			    "in its configuration");
+	return 0;
+}
+
+static int open_streams(struct session *s, const int fds[3], struct fault *f)
+{
+	uid_t owner = sandbox_info(s->sandbox)->uid_base;
+	struct fault why = {0};
+
+	if (strcmp(s->request.policy.user, "root") != 0)
+		owner += AGENT_UID;
+	int r = streams_open(fds, s->request.tty, owner, &s->streams, &why);
+	return r < 0 ? fail(s, f, "streams", r, why.text) : 0;
+}
+
+int session_set_up(struct session *s, const int fds[3], struct fault *f)
+{
+	struct host *h = s->host;
+	int r = slot_take(SLOT_FILE, SESSION_SLOTS, h->slot_hint, &s->slot, &s->slot_fd);
+	if (r < 0)
+		return fault_set(f, r, "too_many", "no slot for a session: %s", strerror(-r));
+	h->slot_hint = s->slot + 1;
+
+	r = make_directory(s, f);
+	if (r == 0)
+		r = make_sandbox(s, f);
+	if (r == 0)
+		r = start_watch(s, f);
+	if (r == 0)
+		r = open_streams(s, fds, f);
+	return r;
+}
+
+void session_tear_down(struct session *s)
+{
+	struct host *h = s->host;
+
+	s->statuses = sd_event_source_disable_unref(s->statuses);
+	s->disk_wait = sd_event_source_disable_unref(s->disk_wait);
+	streams_close(&s->streams);
+	if (s->sandbox)
+		sandbox_kill(s->sandbox, 0);
+	if (s->is_watched) {
+		sensors_close_session(h->sensors, sandbox_info(s->sandbox)->cgroup, s->watch.slot);
+		s->is_watched = false;
+		host_unwatch(h);
+	}
+	sandbox_free(s->sandbox);
+	s->sandbox = NULL;
+	if (s->slot_fd >= 0)
+		close(s->slot_fd);
+	s->slot_fd = -1;
+}
+
+int session_open_record(struct session *s)
+{
+	if (s->is_bare)
+		return recorder_open_journal(s->host->recorder, s->manifest.id, s->dir_fd,
+					     s->request.secrets);
+
+	const struct sandbox_info *info = sandbox_info(s->sandbox);
+	struct recorder_open open = {
+		.session = s->manifest.id,
+		.policy = &s->request.policy,
+		.secrets = s->request.secrets,
+		.slot = s->watch.slot,
+		.ring_bytes = s->watch.ring_bytes,
+		.high_water = s->watch.high_water,
+		.uid_base = info->uid_base,
+		.uid_count = info->uid_count,
+		.journal_fd = s->dir_fd,
+		.ring_fd = s->watch.ring_fd,
+		.freeze_fd = info->freeze_fd,
+		.fanotify_fd = info->fanotify_fd,
+		.root_mount_fd = info->root_mount_fd,
+	};
+	return recorder_open(s->host->recorder, &open);
+}

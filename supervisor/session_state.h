@@ -1,0 +1,65 @@
+/* The inside of a session, for session.c and the files that are parts of it. */
+#pragma once
+
+#include "session.h"
+#include "session_dir.h"
+#include "streams.h"
+
+#define SESSION_EXEC 1 /* number of the command that `vitrine run` gives */
+
+/* What the session waits for. */
+enum session_stage {
+	SESSION_OPENING,  /* the recorder opens the journal */
+	SESSION_EXECING,  /* the recorder knows the command */
+	SESSION_WORKING,  /* the command ends */
+	SESSION_DRAINING, /* the recorder has what the command wrote */
+	SESSION_CLOSING,  /* the recorder has closed the journal */
+};
+
+struct session {
+	struct host *host;
+	struct session *next;
+	struct session_client client; /* .ended NULL: there is none any more */
+	struct session_request request;
+	struct ucred asker;
+	struct manifest manifest; /* .id is the session's */
+	int dir_fd;		  /* its directory, locked */
+	int slot_fd;		  /* holds .slot */
+	uint32_t slot;
+	struct sandbox *sandbox; /* NULL: none, or no more */
+	bool is_watched;
+	struct sensors_session watch;
+	uint64_t missed_before; /* missed runs of all programs when it began */
+	uint64_t exec_cgroup;
+	struct streams streams;
+	enum session_stage stage;
+	bool is_bare;	 /* only its journal is open: nothing runs */
+	bool is_adopted; /* it began under another supervisor */
+	bool has_start;	 /* session.start is in the record */
+	bool discard;	 /* output is no longer delivered */
+	struct verdict verdict;
+	uint64_t started_boot_ns;
+	sd_event_source *statuses;  /* of the sandbox */
+	sd_event_source *disk_wait; /* runs while the journal cannot be written */
+};
+
+/* session_setup.c */
+
+/*
+ * Directory, manifest, sandbox, watch and streams of a new session. Returns 0, or -errno with the
+ * fault: in the verdict too where the directory stands, so that the failure gets a record.
+ */
+int session_set_up(struct session *s, const int fds[3], struct fault *f);
+/* Kill what runs and give back sandbox, watch, streams and slot; the directory stays. */
+void session_tear_down(struct session *s);
+/* Open the record: all of it, or with session.is_bare only the journal. */
+int session_open_record(struct session *s);
+
+/* session_fields.c: objects for recorder_event; NULL when out of memory. */
+
+json_t *session_start_fields(const struct session *s);
+json_t *session_exec_fields(const struct session *s);
+/* The command as JSON text, redacted and not longer than a list of sessions can bear. */
+char *session_command_text(const struct session *s);
+
+uint64_t session_clock_ns(int clock);

@@ -1,0 +1,33 @@
+/*
+ * What lies between a client's standard streams and a command's: three pipes into the session, and
+ * descriptions of our own of what the client passed. The recorder relays between them.
+ */
+#pragma once
+
+#include "fault.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct streams {
+	int session[3]; /* what the command gets as 0, 1, 2 */
+	int from[3];	/* the recorder reads: client's stdin, session's stdout and stderr */
+	int to[3];	/* the recorder writes: session's stdin, client's stdout and stderr */
+};
+
+#define STREAMS_NONE                                                                               \
+	{                                                                                          \
+		.session = {-1, -1, -1}, .from = {-1, -1, -1}, .to = {-1, -1, -1},                 \
+	}
+
+/*
+ * Open the streams for descriptors that a client passed (borrowed). The pipes belong to @owner, so
+ * that the command can open /dev/stdout. With @tty there are no pipes: from[0] and to[1] alone are
+ * the client's terminal. 0 or -errno with a fault.
+ */
+int streams_open(const int client[3], bool tty, uid_t owner, struct streams *ret_streams,
+		 struct fault *ret_fault);
+
+/* Close what was handed over: the command's ends, or all. */
+void streams_close_session(struct streams *s);
+void streams_close(struct streams *s);

@@ -1,0 +1,392 @@
+/*
+ * vitrined's loop. Messages of the recorder come before those of clients, and the end of one of our
+ * own processes before both: what is seen first is acted on first.
+ */
+#include "supervisor.h"
+
+#include "client.h"
+#include "leftovers.h"
+#include "record/cleanup.h"
+#include "session.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <systemd/sd-daemon.h>
+
+#define CLIENTS_MAX 2048
+#define LEFTOVERS_US 1000000 /* between two looks at records that are still written */
+#define BACKLOG 64
+
+struct supervisor {
+	struct log log;
+	const struct config *config;
+	sd_event *loop;
+	struct host host;
+	bool has_host;
+	int listening; /* -1 for a private daemon */
+	struct client *clients;
+	size_t client_count;
+	bool is_private;
+	bool is_leaving; /* ends when the last session has ended */
+	bool has_failed; /* exits with 1 */
+	bool has_lost_recorder;
+	sd_event_source *recorder, *names, *leftovers;
+};
+
+/* ---- the end ---- */
+
+static void exit_when_empty(struct supervisor *s)
+{
+	if (s->is_leaving && s->host.session_count == 0)
+		sd_event_exit(s->loop, s->has_failed);
+}
+
+static void end_all(struct supervisor *s, const struct verdict *verdict)
+{
+	s->is_leaving = true;
+	for (struct session *session = s->host.sessions, *next; session; session = next) {
+		next = session_next(session);
+		session_end(session, verdict, true);
+	}
+	exit_when_empty(s);
+}
+
+/* The first signal ends the sessions, and with them the daemon; the second one does not wait. */
+static int on_signal(sd_event_source *source, const struct signalfd_siginfo *info, void *context)
+{
+	struct supervisor *s = context;
+	struct verdict killed = {.reason = VERDICT_KILLED, .by = "vitrined"};
+
+	(void)source;
+	log_write(&s->log, LOG_LEVEL_NOTICE, "signal %u: ending %zu sessions", info->ssi_signo,
+		  s->host.session_count);
+	sd_notify(0, "STOPPING=1");
+	if (s->is_leaving)
+		sd_event_exit(s->loop, 1);
+	else
+		end_all(s, &killed);
+	return 0;
+}
+
+/* ---- clients ---- */
+
+static void drop_client(struct client *c)
+{
+	struct supervisor *s = c->supervisor;
+	struct session *session = c->session[0] ? session_find(&s->host, c->session) : NULL;
+	struct verdict gone = {.reason = VERDICT_KILLED, .by = "client"};
+
+	for (struct client **at = &s->clients; *at; at = &(*at)->next)
+		if (*at == c) {
+			*at = c->next;
+			s->client_count--;
+			break;
+		}
+	sd_event_source_disable_unref(c->source);
+	close(c->socket);
+	free(c);
+	if (session) {
+		session_forget_client(session);
+		session_end(session, &gone, true);
+	}
+	if (s->is_private)
+		s->is_leaving = true;
+	exit_when_empty(s);
+}
+
+static int on_client(sd_event_source *source, int fd, uint32_t events, void *context)
+{
+	struct client *c = context;
+	struct control_message m;
+	int r = control_receive(fd, &m);
+
+	(void)source, (void)events;
+	if (r == -EAGAIN)
+		return 0;
+	if (r == -EBADMSG)
+		client_refuse(c, "bad_request", "not a message");
+	if (r < 0) {
+		drop_client(c);
+		return 0;
+	}
+	client_serve(c, &m);
+	control_message_free(&m);
+	exit_when_empty(c->supervisor);
+	return 0;
+}
+
+/* Take a connected socket as a client; it is closed in any case when this fails. */
+static int add_client(struct supervisor *s, int fd)
+{
+	cleanup(close_fd) int socket = fd;
+	socklen_t size = sizeof(struct ucred);
+	struct client *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return -ENOMEM;
+	*c = (struct client){.host = &s->host, .supervisor = s, .socket = socket};
+	int r = getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &c->who, &size) < 0 ? -errno : 0;
+	if (r == 0)
+		r = sd_event_add_io(s->loop, &c->source, socket, EPOLLIN, on_client, c);
+	if (r < 0) {
+		free(c);
+		return r;
+	}
+	take_fd(socket);
+	c->next = s->clients;
+	s->clients = c;
+	s->client_count++;
+	return 0;
+}
+
+static int on_connect(sd_event_source *source, int fd, uint32_t events, void *context)
+{
+	struct supervisor *s = context;
+	int client = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	(void)source, (void)events;
+	if (client < 0)
+		return 0;
+	if (s->client_count >= CLIENTS_MAX || s->is_leaving)
+		close(client);
+	else
+		add_client(s, client);
+	return 0;
+}
+
+/* ---- our own processes ---- */
+
+static int watch_recorder(struct supervisor *s);
+
+/* Everything that runs is killed; its records are finished by a new recorder, once. */
+static void lose_recorder(struct supervisor *s)
+{
+	struct fault f = {0};
+	bool again = !s->has_lost_recorder && s->host.session_count > 0;
+
+	log_write(&s->log, LOG_LEVEL_ERROR, "the recorder ended; %zu sessions are killed",
+		  s->host.session_count);
+	s->has_failed = s->is_leaving = s->has_lost_recorder = true;
+	s->recorder = sd_event_source_disable_unref(s->recorder);
+	s->names = sd_event_source_disable_unref(s->names);
+	if (again && host_restart_recorder(&s->host, &f) == 0 && watch_recorder(s) == 0) {
+		for (struct session *session = s->host.sessions, *next; session; session = next) {
+			next = session_next(session);
+			session_lost(session);
+		}
+	} else {
+		if (f.text[0])
+			log_write(&s->log, LOG_LEVEL_ERROR, "%s", f.text);
+		while (s->host.sessions)
+			session_abandon(s->host.sessions);
+	}
+	exit_when_empty(s);
+}
+
+static int on_recorder(sd_event_source *source, int fd, uint32_t events, void *context)
+{
+	struct supervisor *s = context;
+	struct recorder_message m;
+
+	(void)source, (void)fd, (void)events;
+	for (;;) {
+		int r = recorder_receive(s->host.recorder, &m);
+
+		if (r == -EAGAIN)
+			break;
+		if (r < 0) {
+			lose_recorder(s);
+			return 0;
+		}
+		struct session *session = session_find(&s->host, m.session);
+		if (session)
+			session_recorder_message(session, &m);
+		recorder_message_free(&m);
+	}
+	exit_when_empty(s);
+	return 0;
+}
+
+/* Without names of files the record would be less than it says. */
+static int on_names(sd_event_source *source, int fd, uint32_t events, void *context)
+{
+	struct supervisor *s = context;
+
+	(void)source, (void)fd, (void)events;
+	log_write(&s->log, LOG_LEVEL_ERROR, "the resolver of names ended");
+	lose_recorder(s);
+	return 0;
+}
+
+static int watch_recorder(struct supervisor *s)
+{
+	int r = sd_event_add_io(s->loop, &s->recorder, recorder_socket(s->host.recorder), EPOLLIN,
+				on_recorder, s);
+
+	if (r >= 0)
+		r = sd_event_source_set_priority(s->recorder, SD_EVENT_PRIORITY_IMPORTANT);
+	if (r >= 0)
+		r = sd_event_add_io(s->loop, &s->names, recorder_names_pidfd(s->host.recorder),
+				    EPOLLIN, on_names, s);
+	return r < 0 ? r : 0;
+}
+
+static int on_launcher(sd_event_source *source, int fd, uint32_t events, void *context)
+{
+	struct supervisor *s = context;
+	struct verdict lost = {.reason = VERDICT_SUPERVISOR_LOST,
+			       .text = "the launcher ended; the session was killed"};
+
+	(void)fd, (void)events;
+	sd_event_source_set_enabled(source, SD_EVENT_OFF);
+	log_write(&s->log, LOG_LEVEL_ERROR, "the launcher ended; %zu sessions are killed",
+		  s->host.session_count);
+	s->has_failed = true;
+	end_all(s, &lost);
+	return 0;
+}
+
+static int on_leftovers(sd_event_source *source, uint64_t now_us, void *context)
+{
+	struct supervisor *s = context;
+
+	(void)source, (void)now_us;
+	s->leftovers = sd_event_source_disable_unref(s->leftovers);
+	if (leftovers_finish(&s->host) > 0)
+		return sd_event_add_time_relative(s->loop, &s->leftovers, CLOCK_MONOTONIC,
+						  LEFTOVERS_US, 0, on_leftovers, s);
+	return 0;
+}
+
+/* ---- the start ---- */
+
+static int listen_at(struct supervisor *s, struct fault *f)
+{
+	const char *path = s->config->socket;
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	cleanup(close_fd) int fd =
+		socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (strlen(path) >= sizeof(address.sun_path))
+		return fault_set(f, -ENAMETOOLONG, "socket", "socket %s: name is too long", path);
+	memcpy(address.sun_path, path, strlen(path) + 1);
+	if (fd < 0)
+		return fault_set(f, -errno, "socket", "socket: %s", strerror(errno));
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0)
+		return fault_set(f, -EADDRINUSE, "socket",
+				 "socket %s: another vitrined listens there", path);
+	unlink(path);
+	mode_t mask = umask(0177);
+	int r = bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ? -errno : 0;
+	umask(mask);
+	if (r == 0 && listen(fd, BACKLOG) < 0)
+		r = -errno;
+	if (r < 0)
+		return fault_set(f, r, "socket", "socket %s: %s", path, strerror(-r));
+	s->listening = take_fd(fd);
+	return 0;
+}
+
+static int add_sources(struct supervisor *s)
+{
+	static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
+	sigset_t blocked;
+	int r = 0;
+
+	/* Not before: the launcher hands on what it inherits. */
+	signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&blocked);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		sigaddset(&blocked, signals[i]);
+	sigprocmask(SIG_BLOCK, &blocked, NULL);
+	for (size_t i = 0; r >= 0 && i < sizeof(signals) / sizeof(signals[0]); i++)
+		r = sd_event_add_signal(s->loop, NULL, signals[i], on_signal, s);
+	if (r >= 0)
+		r = watch_recorder(s);
+	if (r >= 0)
+		r = sd_event_add_io(s->loop, NULL, launcher_pidfd(s->host.launcher), EPOLLIN,
+				    on_launcher, s);
+	if (r >= 0 && s->listening >= 0)
+		r = sd_event_add_io(s->loop, NULL, s->listening, EPOLLIN, on_connect, s);
+	return r;
+}
+
+static int set_up(struct supervisor *s, int private_fd, struct fault *f)
+{
+	cleanup(close_fd) int owned = private_fd;
+	int r = sd_event_new(&s->loop);
+	if (r < 0)
+		return fault_set(f, r, "loop", "event loop: %s", strerror(-r));
+
+	r = host_open(s->config, &s->log, s->loop, &s->host, f);
+	if (r < 0)
+		return r;
+	s->has_host = true;
+	if (!s->is_private) {
+		r = listen_at(s, f);
+		if (r < 0)
+			return r;
+	}
+	r = add_sources(s);
+	if (r >= 0 && s->is_private)
+		r = add_client(s, take_fd(owned));
+	if (r < 0)
+		return fault_set(f, r, "loop", "event loop: %s", strerror(-r));
+	return 0;
+}
+
+int supervisor_new(const struct config *config, const struct log *log, int private_fd,
+		   struct supervisor **ret_supervisor, struct fault *ret_fault)
+{
+	struct supervisor *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return fault_set(ret_fault, -ENOMEM, "no_memory", "out of memory");
+	*s = (struct supervisor){
+		.config = config,
+		.log = *log,
+		.listening = -1,
+		.is_private = private_fd >= 0,
+	};
+	int r = set_up(s, private_fd, ret_fault);
+	if (r < 0) {
+		supervisor_free(s);
+		return r;
+	}
+	*ret_supervisor = s;
+	return 0;
+}
+
+int supervisor_run(struct supervisor *s)
+{
+	on_leftovers(NULL, 0, s);
+	sd_notify(0, "READY=1");
+	int r = sd_event_loop(s->loop);
+	if (r < 0) {
+		log_write(&s->log, LOG_LEVEL_ERROR, "event loop: %s", strerror(-r));
+		return 1;
+	}
+	return r;
+}
+
+void supervisor_free(struct supervisor *s)
+{
+	if (s->listening >= 0) {
+		unlink(s->config->socket);
+		close(s->listening);
+	}
+	while (s->has_host && s->host.sessions)
+		session_abandon(s->host.sessions);
+	while (s->clients)
+		drop_client(s->clients);
+	s->recorder = sd_event_source_disable_unref(s->recorder);
+	s->names = sd_event_source_disable_unref(s->names);
+	s->leftovers = sd_event_source_disable_unref(s->leftovers);
+	if (s->has_host)
+		host_close(&s->host);
+	sd_event_unref(s->loop);
+	free(s);
+}
