@@ -326,6 +326,17 @@ int account_record(struct account *a, const struct wire_head *head)
 	return r;
 }
 
+void account_unwritten(struct account *a, const struct wire_head *head)
+{
+	struct total *total = &a->totals[head->class];
+
+	/* Continuations are not counted; the record that they belong to is. */
+	if (head->kind == WIRE_KIND_chunk)
+		return;
+	total->records--;
+	total->spoiled++;
+}
+
 int account_spoiled(struct account *a, const struct wire_head *head, const char *reason)
 {
 	struct account_gap gap = {
@@ -339,12 +350,7 @@ int account_spoiled(struct account *a, const struct wire_head *head, const char 
 		.boot_ns = head->boot_ns,
 	};
 
-	/* A chunk was counted apart; as a lost one it counts like any number that did not come. */
-	if (head->kind == WIRE_KIND_chunk)
-		a->totals[head->class].chunks--;
-	else
-		a->totals[head->class].records--;
-	a->totals[head->class].spoiled++;
+	account_unwritten(a, head);
 	return a->options.gap(a->options.context, &gap);
 }
 

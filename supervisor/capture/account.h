@@ -74,6 +74,9 @@ int account_record(struct account *a, const struct wire_head *head);
 /* A record that came (and was told by account_record) could not be used: it is lost, with a gap. */
 int account_spoiled(struct account *a, const struct wire_head *head, const char *reason);
 
+/* A record that came could not be written to the journal after all: it is lost, without a gap. */
+void account_unwritten(struct account *a, const struct wire_head *head);
+
 /* A record that came was left out by policy. */
 void account_filtered(struct account *a, enum wire_class class, uint64_t count);
 

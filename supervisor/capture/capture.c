@@ -4,12 +4,13 @@
  */
 #include "capture.h"
 
+#include "clock.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 typedef int translate(struct capture *c, const struct wire_record *record);
 
@@ -93,14 +94,6 @@ int capture_finish(struct capture *c, int written_files_map_fd)
 
 /* ---- an event ---- */
 
-static uint64_t boot_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	return now.tv_sec * 1000000000ULL + now.tv_nsec;
-}
-
 static uint32_t exec_of(const struct capture *c, uint64_t cgroup)
 {
 	size_t count = sizeof(c->execs) / sizeof(c->execs[0]);
@@ -130,7 +123,7 @@ static void put_who(struct capture *c, const struct wire_head *head)
 struct event *capture_begin(struct capture *c, const struct wire_record *record,
 			    enum event_kind kind)
 {
-	uint64_t boot_ns = record ? record->head->boot_ns : boot_now();
+	uint64_t boot_ns = record ? record->head->boot_ns : clock_ns(CLOCK_BOOTTIME);
 
 	c->scratch_used = 0;
 	event_init(&c->event, kind, boot_ns + c->wall_minus_boot_ns, boot_ns);

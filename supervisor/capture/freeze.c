@@ -7,6 +7,7 @@
 
 #include "../../bpf/wire.h"
 #include "../record/cleanup.h"
+#include "clock.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -17,7 +18,6 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #define PRIORITY 10
@@ -48,14 +48,6 @@ struct freezer {
 
 /* ---- the thread ---- */
 
-static uint64_t boot_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	return now.tv_sec * 1000000000ULL + now.tv_nsec;
-}
-
 static void signal_fd(int fd)
 {
 	uint64_t one = 1;
@@ -72,7 +64,7 @@ static void look_at_ring(struct freezer *f, struct freeze *freeze)
 	if (o->high_water == 0 || ring_fill(o->ring) < o->high_water ||
 	    (atomic_load(&freeze->reasons) & FREEZE_BEHIND))
 		return;
-	atomic_store(&freeze->behind_since, boot_now());
+	atomic_store(&freeze->behind_since, clock_ns(CLOCK_BOOTTIME));
 	atomic_fetch_or(&freeze->reasons, FREEZE_BEHIND);
 	signal_fd(f->frozen_fd);
 }
@@ -300,9 +292,12 @@ void freezer_release(struct freezer *f, struct freeze *freeze, enum freeze_reaso
 		kick(f, freeze);
 }
 
-uint64_t freeze_behind_since(const struct freeze *freeze)
+bool freeze_is_behind(const struct freeze *freeze, uint64_t *ret_since)
 {
-	return atomic_load(&freeze->behind_since);
+	if (!(atomic_load(&freeze->reasons) & FREEZE_BEHIND))
+		return false;
+	*ret_since = atomic_load(&freeze->behind_since);
+	return true;
 }
 
 int freeze_error(const struct freeze *freeze)

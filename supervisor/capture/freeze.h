@@ -50,8 +50,8 @@ void freezer_remove(struct freezer *f, struct freeze *freeze);
 void freezer_hold(struct freezer *f, struct freeze *freeze, enum freeze_reason reason);
 void freezer_release(struct freezer *f, struct freeze *freeze, enum freeze_reason reason);
 
-/* Boot time at which the session was frozen because of its ring; 0 if it is not. */
-uint64_t freeze_behind_since(const struct freeze *freeze);
+/* True if the session is frozen because of its ring; @ret_since is the boot time of that. */
+bool freeze_is_behind(const struct freeze *freeze, uint64_t *ret_since);
 
 /* 0, or the error of the last write to cgroup.freeze: the session runs although it should not. */
 int freeze_error(const struct freeze *freeze);

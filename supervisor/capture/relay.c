@@ -316,6 +316,13 @@ void relay_stop(struct relay *r)
 	be_done(r);
 }
 
+void relay_discard(struct relay *r)
+{
+	end_close(&r->to);
+	if (r->state == WANTS_WRITE)
+		run(r);
+}
+
 bool relay_is_done(const struct relay *r)
 {
 	return r->state == IS_DONE;

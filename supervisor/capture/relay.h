@@ -47,6 +47,9 @@ void relay_resume(struct relay *r);
 void relay_finish(struct relay *r);
 void relay_stop(struct relay *r);
 
+/* Relay nothing more: what comes is only recorded. */
+void relay_discard(struct relay *r);
+
 bool relay_is_done(const struct relay *r);
 /* Done by relay_finish while something still held the other side open. */
 bool relay_is_detached(const struct relay *r);
