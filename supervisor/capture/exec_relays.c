@@ -1,0 +1,262 @@
+/*
+ * The streams of one command. Each is a relay and its count of what was kept.
+ */
+#include "exec_relays.h"
+
+#include "recording.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define RELAY_PRIORITY 10 /* behind rings and requests */
+
+static const struct {
+	const char *name;
+	enum event_kind kind;
+	enum event_field total, kept; /* FIELD_NONE for input */
+} stream_table[EXEC_STREAM_COUNT] = {
+	[EXEC_STDIN] = {"stdin", EVENT_input, FIELD_NONE, FIELD_NONE},
+	[EXEC_STDOUT] = {"stdout", EVENT_output, FIELD_stdout_total, FIELD_stdout_kept},
+	[EXEC_STDERR] = {"stderr", EVENT_output, FIELD_stderr_total, FIELD_stderr_kept},
+	[EXEC_TTY_INPUT] = {"tty", EVENT_input, FIELD_NONE, FIELD_NONE},
+	[EXEC_TTY_OUTPUT] = {"tty", EVENT_output, FIELD_tty_total, FIELD_tty_kept},
+};
+
+struct stream {
+	struct exec_relays *owner;
+	struct relay *relay;
+	enum exec_stream which;
+	uint64_t recorded; /* bytes that record_piece is done with */
+	uint64_t kept;
+	bool truncated;
+};
+
+struct exec_relays {
+	struct exec_relays_options options;
+	struct stream streams[EXEC_STREAM_COUNT];
+	void (*finished)(void *context);
+	void *context;
+};
+
+/* ---- totals ---- */
+
+void exec_totals_add(struct exec_totals *to, const struct exec_totals *from)
+{
+	for (size_t i = 0; i < EXEC_STREAM_COUNT; i++) {
+		to->streams[i].is_there |= from->streams[i].is_there;
+		to->streams[i].total += from->streams[i].total;
+		to->streams[i].kept += from->streams[i].kept;
+	}
+	to->truncated |= from->truncated;
+	to->detached += from->detached;
+}
+
+void exec_totals_put(const struct exec_totals *totals, struct event *e)
+{
+	for (size_t i = 0; i < EXEC_STREAM_COUNT; i++) {
+		if (!totals->streams[i].is_there || !stream_table[i].total)
+			continue;
+		event_put_u64(e, stream_table[i].total, totals->streams[i].total);
+		event_put_u64(e, stream_table[i].kept, totals->streams[i].kept);
+	}
+	if (totals->truncated)
+		event_put_bool(e, FIELD_output_truncated, true);
+	if (totals->detached > 0)
+		event_put_u64(e, FIELD_detached_writers, totals->detached);
+}
+
+struct exec_totals exec_relays_totals(const struct exec_relays *e)
+{
+	struct exec_totals totals = {0};
+
+	for (size_t i = 0; i < EXEC_STREAM_COUNT; i++) {
+		const struct stream *s = &e->streams[i];
+
+		if (!s->relay)
+			continue;
+		totals.streams[i].is_there = true;
+		totals.streams[i].total = relay_total(s->relay);
+		totals.streams[i].kept = s->kept;
+		totals.truncated |= s->truncated && stream_table[i].kind == EVENT_output;
+		totals.detached += relay_is_detached(s->relay);
+	}
+	return totals;
+}
+
+/* ---- recording ---- */
+
+static int emit_piece(struct stream *s, struct bytes piece, uint64_t offset)
+{
+	const struct exec_relays_options *o = &s->owner->options;
+	uint64_t left = o->output_cap - s->kept;
+	size_t keep = piece.size < left ? piece.size : left;
+
+	if (o->output == OUTPUT_NONE)
+		return 0;
+	if (o->output == OUTPUT_FULL && keep < piece.size)
+		s->truncated = true;
+	if (o->output == OUTPUT_FULL && keep == 0)
+		return 0;
+
+	struct event *e = recording_begin(o->recording, stream_table[s->which].kind);
+	event_put_u64(e, FIELD_exec, o->exec);
+	event_put_text(e, FIELD_stream, stream_table[s->which].name);
+	event_put_u64(e, FIELD_offset, offset);
+	if (o->output == OUTPUT_FULL)
+		event_put_bytes(e, FIELD_data, piece.data, keep);
+	else
+		event_put_u64(e, FIELD_size, piece.size);
+	int r = recording_emit(o->recording, e);
+	if (r == 0 && o->output == OUTPUT_FULL)
+		s->kept += keep;
+	return r;
+}
+
+/*
+ * A piece may be offered again after the journal failed: what was emitted once is not emitted a
+ * second time, but it is not relayed before it is in the file.
+ */
+static int record_piece(void *context, struct bytes piece, uint64_t offset)
+{
+	struct stream *s = context;
+	struct recording *recording = s->owner->options.recording;
+
+	if (recording_gave_up(recording)) {
+		s->truncated = true;
+		return 0;
+	}
+	if (recording_is_waiting(recording))
+		return -EAGAIN;
+
+	if (s->recorded < offset + piece.size) {
+		recording_drain(recording);
+		int r = emit_piece(s, piece, offset);
+		if (r < 0)
+			return r;
+		s->recorded = offset + piece.size;
+	}
+	return recording_commit(recording);
+}
+
+int exec_relays_resize(struct exec_relays *x, uint64_t columns, uint64_t rows)
+{
+	struct event *e = recording_begin(x->options.recording, EVENT_input);
+
+	event_put_u64(e, FIELD_exec, x->options.exec);
+	event_put_text(e, FIELD_stream, "tty");
+	event_put_u64(e, FIELD_columns, columns);
+	event_put_u64(e, FIELD_rows, rows);
+	return recording_emit(x->options.recording, e);
+}
+
+/* ---- life ---- */
+
+int exec_relays_new(const struct exec_relays_options *options, struct exec_relays **ret_relays)
+{
+	struct exec_relays *e = calloc(1, sizeof(*e));
+	if (!e)
+		return -ENOMEM;
+
+	e->options = *options;
+	for (size_t i = 0; i < EXEC_STREAM_COUNT; i++) {
+		e->streams[i].owner = e;
+		e->streams[i].which = i;
+	}
+	*ret_relays = e;
+	return 0;
+}
+
+void exec_relays_free(struct exec_relays *e)
+{
+	if (!e)
+		return;
+	for (size_t i = 0; i < EXEC_STREAM_COUNT; i++)
+		relay_free(e->streams[i].relay);
+	free(e);
+}
+
+uint32_t exec_relays_exec(const struct exec_relays *e)
+{
+	return e->options.exec;
+}
+
+static bool is_output(const struct stream *s)
+{
+	return stream_table[s->which].kind == EVENT_output;
+}
+
+static void finish_if_done(struct exec_relays *e)
+{
+	if (!e->finished)
+		return;
+	for (size_t i = 0; i < EXEC_STREAM_COUNT; i++)
+		if (e->streams[i].relay && !relay_is_done(e->streams[i].relay))
+			return;
+
+	void (*finished)(void *) = e->finished;
+	e->finished = NULL;
+	finished(e->context);
+}
+
+static void on_done(void *context)
+{
+	struct stream *s = context;
+
+	finish_if_done(s->owner);
+}
+
+int exec_relays_add(struct exec_relays *e, enum exec_stream stream, int from, int to)
+{
+	struct stream *s = &e->streams[stream];
+
+	if (s->relay) {
+		close(from);
+		if (to >= 0)
+			close(to);
+		return -EEXIST;
+	}
+	return relay_new(
+		&(struct relay_options){
+			.loop = e->options.loop,
+			.priority = RELAY_PRIORITY,
+			.from = from,
+			.to = to,
+			.record = record_piece,
+			.done = on_done,
+			.context = s,
+		},
+		&s->relay);
+}
+
+void exec_relays_resume(struct exec_relays *e)
+{
+	for (size_t i = 0; i < EXEC_STREAM_COUNT; i++)
+		if (e->streams[i].relay)
+			relay_resume(e->streams[i].relay);
+}
+
+void exec_relays_finish(struct exec_relays *e, bool discard, void (*finished)(void *context),
+			void *context)
+{
+	for (size_t i = 0; i < EXEC_STREAM_COUNT; i++) {
+		struct stream *s = &e->streams[i];
+
+		if (!s->relay)
+			continue;
+		if (discard)
+			relay_discard(s->relay);
+		if (is_output(s))
+			relay_finish(s->relay);
+		else
+			relay_stop(s->relay);
+	}
+	e->finished = finished;
+	e->context = context;
+	finish_if_done(e);
+}
+
+bool exec_relays_is_finishing(const struct exec_relays *e)
+{
+	return e->finished != NULL;
+}

@@ -1,0 +1,425 @@
+/*
+ * The life of a recording: open, vitrined's events, commands, the end.
+ */
+#include "recording.h"
+
+#include "../record/cleanup.h"
+#include "../record/reader.h"
+#include "clock.h"
+#include "recording_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int fail(const char **ret_why, int error, const char *why)
+{
+	*ret_why = why;
+	return error;
+}
+
+/* ---- open ---- */
+
+static int copy_reads(struct recording *r)
+{
+	size_t count = json_array_size(r->options.watch_reads);
+
+	r->reads = calloc(count + 1, sizeof(*r->reads));
+	if (!r->reads)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		const char *glob = json_string_value(json_array_get(r->options.watch_reads, i));
+
+		r->reads[i] = strdup(glob ? glob : "");
+		if (!r->reads[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* A journal that was closed properly has session.end as its last record. */
+static bool ends_with_session_end(int dir_fd, uint64_t next_seq)
+{
+	struct reader *reader = NULL;
+	struct event e;
+	bool is_end = false;
+
+	if (next_seq == 0 || reader_open(dir_fd, &reader) < 0)
+		return false;
+	if (reader_seek(reader, next_seq - 1) == 0)
+		while (reader_next(reader, &e) == READER_RECORD)
+			is_end = e.kind == EVENT_session_end;
+	reader_free(reader);
+	return is_end;
+}
+
+static int open_journal(struct recording *r, const char **ret_why)
+{
+	const struct recording_options *o = &r->options;
+	struct journal_options options = {.session = r->session, .compress = true};
+
+	int e = redactor_new(r->host->key, o->secrets, o->secret_count, &r->redactor);
+	if (e == -EINVAL)
+		return fail(ret_why, e, "a secret is too short to be redacted");
+	if (e < 0)
+		return fail(ret_why, e, "cannot set up redaction");
+	e = journal_open(o->journal_fd, &options, &r->journal);
+	if (e < 0)
+		return fail(ret_why, e, "cannot open the journal");
+	r->is_ended = ends_with_session_end(o->journal_fd, journal_next_seq(r->journal));
+	return 0;
+}
+
+/* The descriptors belong to the recording once everything else is there. */
+static void leave_descriptors(struct recording *r)
+{
+	r->options.ring_fd = r->options.freeze_fd = -1;
+	r->options.fanotify_fd = r->options.root_mount_fd = -1;
+}
+
+int recording_new(struct recording_host *host, const struct recording_options *options,
+		  struct recording **ret_recording, const char **ret_why)
+{
+	struct recording *r = calloc(1, sizeof(*r));
+	if (!r)
+		return fail(ret_why, -ENOMEM, "out of memory");
+
+	r->host = host;
+	r->options = *options;
+	r->session = strdup(options->session);
+	r->arena = json_arena_new();
+	int e = r->session && r->arena ? copy_reads(r) : -ENOMEM;
+	*ret_why = "out of memory";
+	if (e == 0)
+		e = open_journal(r, ret_why);
+	if (e == 0 && options->ring_fd >= 0) {
+		*ret_why = "cannot watch the ring";
+		e = recording_open_ring(r);
+	}
+	if (e < 0) {
+		recording_close_ring(r);
+		leave_descriptors(r);
+		recording_free(r);
+		return e;
+	}
+
+	/* What was borrowed for the opening alone. */
+	r->options.session = r->session;
+	r->options.secrets = NULL;
+	r->options.watch_reads = NULL;
+	r->options.journal_fd = -1;
+	*ret_recording = r;
+	return 0;
+}
+
+static void close_descriptor(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+static void free_exec(struct recording_exec *exec)
+{
+	exec_relays_free(exec->relays);
+	json_decref(exec->fields);
+	*exec = (struct recording_exec){0};
+}
+
+void recording_free(struct recording *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < RECORDING_EXECS; i++)
+		free_exec(&r->execs[i]);
+	recording_close_ring(r);
+	close_descriptor(&r->options.ring_fd);
+	close_descriptor(&r->options.freeze_fd);
+	close_descriptor(&r->options.fanotify_fd);
+	close_descriptor(&r->options.root_mount_fd);
+	journal_close(r->journal);
+	redactor_free(r->redactor);
+	spill_clear(&r->spill);
+	json_arena_free(r->arena);
+	json_buffer_free(&r->line);
+	json_decref(r->verdict);
+	for (size_t i = 0; r->reads && r->reads[i]; i++)
+		free((char *)r->reads[i]);
+	free(r->reads);
+	free(r->session);
+	free(r);
+}
+
+const char *recording_session(const struct recording *r)
+{
+	return r->session;
+}
+
+bool recording_is_ended(const struct recording *r)
+{
+	return r->is_ended;
+}
+
+/* ---- in between ---- */
+
+bool recording_tick(struct recording *r)
+{
+	bool was_waiting = r->waiting_since != 0;
+
+	recording_look_after_journal(r);
+	bool had_some = recording_drain_ring(r);
+	recording_look_after_freeze(r);
+	for (size_t i = 0; i < RECORDING_EXECS; i++) {
+		if (r->execs[i].is_closed)
+			free_exec(&r->execs[i]);
+		else if (r->execs[i].relays && (!r->waiting_since || r->gave_up))
+			exec_relays_resume(r->execs[i].relays);
+	}
+	return had_some || was_waiting;
+}
+
+static int read_fields(struct recording *r, json_t *fields, struct event *e, const char **ret_why)
+{
+	if (event_from_json(r->arena, fields, e) < 0)
+		return fail(ret_why, -EINVAL, json_arena_error(r->arena));
+	return 0;
+}
+
+int recording_event(struct recording *r, enum event_kind kind, json_t *fields, const char **ret_why)
+{
+	recording_drain_ring(r);
+
+	struct event *e = recording_begin(r, kind);
+	int error = read_fields(r, fields, e, ret_why);
+	if (error < 0)
+		return error;
+
+	*ret_why = "cannot write the event";
+	error = recording_emit(r, e);
+	if (error == 0)
+		recording_commit(r);
+	return error;
+}
+
+int recording_missed(struct recording *r, uint64_t count)
+{
+	struct event *e = recording_begin(r, EVENT_gap);
+
+	event_put_u64(e, FIELD_count, count);
+	event_put_text(e, FIELD_reason, "missed");
+	return recording_emit(r, e);
+}
+
+int recording_clock_step(struct recording *r, int64_t step_ns)
+{
+	struct event *e = recording_begin(r, EVENT_clock);
+
+	event_put_i64(e, FIELD_step_ns, step_ns);
+	return recording_emit(r, e);
+}
+
+/* ---- commands ---- */
+
+static struct recording_exec *find_exec(struct recording *r, uint32_t exec)
+{
+	for (size_t i = 0; i < RECORDING_EXECS; i++)
+		if (r->execs[i].relays && !r->execs[i].is_closed &&
+		    exec_relays_exec(r->execs[i].relays) == exec)
+			return &r->execs[i];
+	return NULL;
+}
+
+struct exec_relays *recording_exec(struct recording *r, uint32_t exec)
+{
+	struct recording_exec *found = find_exec(r, exec);
+
+	return found ? found->relays : NULL;
+}
+
+int recording_add_exec(struct recording *r, uint32_t exec, uint64_t cgroup,
+		       struct exec_relays **ret_relays)
+{
+	size_t i = 0;
+
+	if (!r->capture)
+		return -EINVAL;
+	if (find_exec(r, exec))
+		return -EEXIST;
+	while (i < RECORDING_EXECS && r->execs[i].relays)
+		i++;
+	if (i == RECORDING_EXECS)
+		return -ENOSPC;
+
+	int e = exec_relays_new(
+		&(struct exec_relays_options){
+			.loop = r->host->loop,
+			.recording = r,
+			.exec = exec,
+			.output = r->options.output,
+			.output_cap = r->options.output_cap,
+		},
+		&r->execs[i].relays);
+	if (e < 0)
+		return e;
+	r->execs[i].owner = r;
+	capture_add_exec(r->capture, cgroup, exec);
+	*ret_relays = r->execs[i].relays;
+	return 0;
+}
+
+/* All streams of a command are carried on: its end can be told. */
+static void on_exec_finished(void *context)
+{
+	struct recording_exec *exec = context;
+	struct recording *r = exec->owner;
+	uint32_t number = exec_relays_exec(exec->relays);
+	struct exec_totals totals = exec_relays_totals(exec->relays);
+	const char *why;
+
+	recording_drain_ring(r);
+	int error = recording_flush_redaction(r);
+	struct event *e = recording_begin(r, EVENT_exec_end);
+	if (error == 0)
+		error = read_fields(r, exec->fields, e, &why);
+	if (error == 0) {
+		event_put_u64(e, FIELD_exec, number);
+		exec_totals_put(&totals, e);
+		error = recording_emit(r, e);
+	}
+	recording_commit(r);
+
+	exec_totals_add(&r->totals, &totals);
+	exec->is_closed = true;
+	if (exec->closed)
+		exec->closed(exec->context, r, number, &totals, error);
+}
+
+int recording_close_exec(struct recording *r, uint32_t exec, json_t *fields, bool discard,
+			 recording_exec_closed *closed, void *context, const char **ret_why)
+{
+	struct recording_exec *found = find_exec(r, exec);
+
+	if (!found || exec_relays_is_finishing(found->relays))
+		return fail(ret_why, -ENOENT, "no such command");
+	int e = read_fields(r, fields, recording_begin(r, EVENT_exec_end), ret_why);
+	if (e < 0)
+		return e;
+
+	found->fields = json_incref(fields);
+	found->closed = closed;
+	found->context = context;
+	exec_relays_finish(found->relays, discard, on_exec_finished, found);
+	return 0;
+}
+
+/* ---- the end ---- */
+
+static json_t *counts_of(const struct recording *r, uint64_t *ret_lost)
+{
+	json_t *counts = json_object();
+
+	*ret_lost = 0;
+	for (size_t class = 0; r->account && class < WIRE_CLASS_COUNT; class ++) {
+		struct account_counts c = account_counts(r->account, class);
+
+		json_object_set_new(counts, event_class_names[class],
+				    json_pack("{s:I, s:I, s:I}", "produced", (json_int_t)c.produced,
+					      "journaled", (json_int_t)c.journaled, "lost",
+					      (json_int_t)c.lost));
+		*ret_lost += c.lost;
+	}
+	return counts;
+}
+
+/* Commands whose end was not told before the session's: nothing more of them is relayed. */
+static void drop_execs(struct recording *r)
+{
+	for (size_t i = 0; i < RECORDING_EXECS; i++) {
+		struct recording_exec *exec = &r->execs[i];
+
+		if (!exec->relays)
+			continue;
+		if (!exec->is_closed) {
+			struct exec_totals totals = exec_relays_totals(exec->relays);
+			exec_totals_add(&r->totals, &totals);
+		}
+		free_exec(exec);
+	}
+}
+
+static int finish_capture(struct recording *r)
+{
+	struct event *e = &r->own;
+	int error = r->account ? recording_finish_ring(r) : 0;
+
+	if (error == 0)
+		error = recording_flush_redaction(r);
+	if (error == 0 && redact_summary(r->redactor, e)) {
+		uint64_t boot_ns = clock_ns(CLOCK_BOOTTIME);
+
+		e->boot_ns = boot_ns;
+		e->time_ns = boot_ns + r->host->wall_minus_boot_ns;
+		error = recording_emit(r, e);
+	}
+	return error;
+}
+
+static int emit_end(struct recording *r, json_t *fields, const json_t *counts)
+{
+	const char *why;
+	char *text = json_dumps(counts, JSON_COMPACT);
+	if (!text)
+		return -ENOMEM;
+
+	struct event *e = recording_begin(r, EVENT_session_end);
+	int error = read_fields(r, fields, e, &why);
+	if (error == 0) {
+		if (r->account)
+			event_put_text(e, FIELD_counts, text);
+		exec_totals_put(&r->totals, e);
+		error = recording_emit(r, e);
+	}
+	free(text);
+	return error;
+}
+
+int recording_close(struct recording *r, json_t *fields, struct recording_end *ret_end,
+		    const char **ret_why)
+{
+	int error = read_fields(r, fields, recording_begin(r, EVENT_session_end), ret_why);
+	if (error < 0)
+		return error;
+
+	struct recording_end end = {0};
+	recording_retry(r);
+	drop_execs(r);
+	if (!r->is_ended) {
+		end.error = -finish_capture(r);
+		end.counts = counts_of(r, &end.lost);
+		error = emit_end(r, fields, end.counts);
+		if (end.error == 0)
+			end.error = -error;
+	}
+	recording_close_ring(r);
+
+	if (end.error == 0)
+		end.error = -recording_commit(r);
+	end.records = journal_next_seq(r->journal);
+	error = journal_close(take(r->journal));
+	if (end.error == 0)
+		end.error = -error;
+	end.verdict = take(r->verdict);
+	*ret_end = end;
+	return 0;
+}
+
+void recording_seal(struct recording *r)
+{
+	recording_retry(r);
+	drop_execs(r);
+	if (r->account)
+		recording_finish_ring(r);
+	recording_flush_redaction(r);
+	recording_commit(r);
+}

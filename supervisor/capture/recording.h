@@ -1,0 +1,129 @@
+/*
+ * The record of one session while it is made: ring -> capture -> enrich -> redact -> journal.
+ *
+ * The ring's consumer position moves only when the journal has, by write(2), all that lies below
+ * it. While the journal cannot be written nothing is drained or relayed, and the session is frozen
+ * (unless it asked for on_loss count): nothing is dropped.
+ */
+#pragma once
+
+#include "../redact/redact.h"
+#include "exec_relays.h"
+#include "freeze.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <systemd/sd-event.h>
+
+struct recording;
+
+enum on_loss { ON_LOSS_FREEZE, ON_LOSS_COUNT, ON_LOSS_KILL };
+
+enum recording_notice {
+	RECORDING_TROUBLE, /* the journal cannot be written (errno), or can again (0) */
+	RECORDING_LOST,	   /* a record was lost under ON_LOSS_KILL; told once */
+};
+
+/* What all recordings of one process share. Borrowed for their lives. */
+struct recording_host {
+	sd_event *loop;
+	struct freezer *freezer;
+	uint8_t key[32];			     /* deployment key */
+	int numbers_fd, losses_fd, written_files_fd; /* BPF maps */
+	int names_fd;				     /* socket of vitrine-names; -1 without */
+	uint32_t cpus;				     /* possible ones */
+	int64_t wall_minus_boot_ns;
+	void (*notice)(void *context, const char *session, enum recording_notice what, int error);
+	void *notice_context;
+};
+
+struct recording_options {
+	const char *session;
+	uint32_t slot;
+	uint64_t ring_bytes, high_water;
+	enum on_loss on_loss;
+	uint64_t disk_wait_ns; /* after this long without a journal, streams go on unrecorded */
+	enum output_policy output;
+	uint64_t output_cap; /* per command and stream */
+	const json_t *watch_reads;
+	const struct redact_secret *secrets;
+	size_t secret_count;
+	uint32_t uid_base, uid_count;
+	int journal_fd; /* directory; borrowed */
+	/* Taken over on success, except where -1. Without a ring only the journal is there. */
+	int ring_fd, freeze_fd, fanotify_fd, root_mount_fd;
+};
+
+/* 0, or -errno with words about it in *ret_why (static). */
+int recording_new(struct recording_host *host, const struct recording_options *options,
+		  struct recording **ret_recording, const char **ret_why);
+void recording_free(struct recording *r);
+
+const char *recording_session(const struct recording *r);
+/* The journal already ends with session.end. */
+bool recording_is_ended(const struct recording *r);
+
+/* Every few milliseconds: drain, look after freezing, retry a failed journal. Returns true if there
+ * was something to drain. */
+bool recording_tick(struct recording *r);
+
+/* Drain what the ring holds now, so that what comes next in the record is also later. */
+void recording_drain(struct recording *r);
+
+/* An event of vitrined's: JSON names and values. 0, -EINVAL (words in *ret_why, valid until the
+ * next call) or -errno. */
+int recording_event(struct recording *r, enum event_kind kind, json_t *fields,
+		    const char **ret_why);
+
+/* BPF programs missed @count runs. */
+int recording_missed(struct recording *r, uint64_t count);
+/* The wall clock was stepped. */
+int recording_clock_step(struct recording *r, int64_t step_ns);
+
+/* Start an event of our own with the time of now, pass one through redaction to the journal, and
+ * make sure that it is in the file. While the journal fails, recording_commit returns the error and
+ * what was emitted waits. */
+struct event *recording_begin(struct recording *r, enum event_kind kind);
+int recording_emit(struct recording *r, struct event *e);
+int recording_commit(struct recording *r);
+
+/* The journal cannot be written now. */
+bool recording_is_waiting(const struct recording *r);
+/* It could not for longer than disk_wait: the session is being killed, its streams go unrecorded.
+ */
+bool recording_gave_up(const struct recording *r);
+
+/* ---- commands ---- */
+
+/* Command @exec runs in @cgroup. 0 or -errno (-EEXIST). */
+int recording_add_exec(struct recording *r, uint32_t exec, uint64_t cgroup,
+		       struct exec_relays **ret_relays);
+/* NULL if there is none of that number. */
+struct exec_relays *recording_exec(struct recording *r, uint32_t exec);
+
+/*
+ * Command @exec is over: carry on what its streams hold, then write exec.end with @fields and the
+ * totals, then call @closed once. @discard: nothing more goes to the client. 0 or -errno.
+ */
+typedef void recording_exec_closed(void *context, struct recording *r, uint32_t exec,
+				   const struct exec_totals *totals, int error);
+int recording_close_exec(struct recording *r, uint32_t exec, json_t *fields, bool discard,
+			 recording_exec_closed *closed, void *context, const char **ret_why);
+
+/* ---- the end ---- */
+
+struct recording_end {
+	uint64_t records, lost;
+	json_t *counts;	 /* owned */
+	json_t *verdict; /* owned; fields of session.end as written; NULL if it could not be */
+	int error;	 /* 0, or the errno for which the journal is not whole */
+};
+
+/* Drain to the end, write what is still open, the account and session.end with @fields, and close
+ * the journal. 0 or -EINVAL (nothing was written yet). */
+int recording_close(struct recording *r, json_t *fields, struct recording_end *ret_end,
+		    const char **ret_why);
+
+/* vitrined is gone: drain and close the journal without a session.end. */
+void recording_seal(struct recording *r);

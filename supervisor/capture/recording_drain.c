@@ -1,0 +1,363 @@
+/*
+ * From the ring to events: what comes is decoded, counted, joined and translated; what does not
+ * come is told in gap records. The loss of room for a moment is the freezer's business, the loss of
+ * a record the account's.
+ */
+#include "clock.h"
+#include "recording_internal.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <unistd.h>
+
+#define COMMIT_BYTES (1024 * 1024) /* of the ring, after which room is given back */
+#define IDLE_DRAINS 64		   /* an idle ring's account is settled this seldom */
+#define BUSY_TRIES 100		   /* at the end, for a record that is being written */
+#define BUSY_PAUSE_USEC 1000
+#define RING_PRIORITY (-10) /* before requests */
+
+/* ---- the account ---- */
+
+static int read_numbers(void *context, enum wire_class class, uint64_t *ret_values)
+{
+	const struct recording *r = context;
+	uint32_t index = r->options.slot * WIRE_CLASS_COUNT + class;
+
+	return bpf_map_lookup_elem(r->host->numbers_fd, &index, ret_values);
+}
+
+static int read_losses(void *context, enum wire_class class, enum loss_reason reason,
+		       uint64_t *ret_values)
+{
+	const struct recording *r = context;
+	uint32_t index = (r->options.slot * WIRE_CLASS_COUNT + class) * LOSS_REASON_COUNT + reason;
+
+	return bpf_map_lookup_elem(r->host->losses_fd, &index, ret_values);
+}
+
+/* The gap has the time of the record behind it, so that it can be put in its place. */
+static int on_gap(void *context, const struct account_gap *gap)
+{
+	struct recording *r = context;
+	struct event *e = recording_begin(r, EVENT_gap);
+
+	if (gap->boot_ns) {
+		e->time_ns -= e->boot_ns - gap->boot_ns;
+		e->boot_ns = gap->boot_ns;
+	}
+	event_put_text(e, FIELD_class, event_class_names[gap->class]);
+	event_put_u64(e, FIELD_cpu, gap->cpu);
+	event_put_u64(e, FIELD_count, gap->count);
+	if (gap->numbered) {
+		event_put_u64(e, FIELD_first, gap->first);
+		event_put_u64(e, FIELD_last, gap->last);
+	}
+	event_put_text(e, FIELD_reason, gap->reason);
+
+	if (r->options.on_loss == ON_LOSS_KILL && !r->told_lost) {
+		r->told_lost = true;
+		r->host->notice(r->host->notice_context, r->session, RECORDING_LOST, 0);
+	}
+	return recording_emit(r, e);
+}
+
+/* ---- records ---- */
+
+static int on_event(void *context, struct event *e)
+{
+	return recording_emit(context, e);
+}
+
+static int on_whole(void *context, const struct wire_record *record)
+{
+	struct recording *r = context;
+	enum wire_class class = record->head->class;
+	uint64_t filtered = r->capture->filtered[class];
+
+	r->capture->wall_minus_boot_ns = r->host->wall_minus_boot_ns;
+	int e = capture_record(r->capture, record);
+	if (e < 0)
+		return account_spoiled(r->account, record->head,
+				       e == -ENOMEM ? "memory" : "malformed");
+	account_filtered(r->account, class, r->capture->filtered[class] - filtered);
+	return 0;
+}
+
+/* What cannot be read keeps its number: that shows as a hole, and the hole becomes a gap. */
+static int take_record(struct recording *r, struct bytes bytes, uint64_t position)
+{
+	struct wire_record record;
+	const char *why;
+
+	if (wire_decode(bytes.data, bytes.size, &record, &why) < 0)
+		return 0;
+	int e = account_record(r->account, record.head);
+	if (e == -EBADMSG)
+		return 0;
+	return e < 0 ? e : join_record(r->join, &record, position);
+}
+
+/* ---- drains ---- */
+
+/* What lies below the oldest held record is in the file: its room goes back to the kernel. */
+static int commit(struct recording *r)
+{
+	int e = recording_commit(r);
+	if (e < 0)
+		return e;
+	ring_release(&r->ring, join_oldest(r->join, r->ring.position));
+	recording_look_after_freeze(r);
+	return 0;
+}
+
+static int drain_up_to(struct recording *r, uint64_t limit, enum ring_state *ret_state)
+{
+	uint64_t committed = r->ring.position, position;
+	struct bytes bytes;
+	int e = 0;
+
+	while ((*ret_state = ring_next(&r->ring, limit, &bytes, &position)) == RING_RECORD) {
+		e = take_record(r, bytes, position);
+		if (e == 0 && r->ring.position - committed >= COMMIT_BYTES) {
+			e = commit(r);
+			committed = r->ring.position;
+		}
+		if (e < 0 || r->waiting_since)
+			break;
+	}
+	return e;
+}
+
+/* The memory is not that of a ring: whatever follows shows as a hole at the end. */
+static void give_up_ring(struct recording *r)
+{
+	r->has_ring = false;
+	r->host->notice(r->host->notice_context, r->session, RECORDING_TROUBLE, EBADMSG);
+}
+
+bool recording_drain_ring(struct recording *r)
+{
+	enum ring_state state = RING_END;
+
+	if (!r->has_ring || r->waiting_since)
+		return false;
+	uint64_t limit = ring_produced(&r->ring);
+	bool is_idle = ring_fill(&r->ring) == 0;
+	if (is_idle && !account_is_open(r->account) && ++r->idle_drains % IDLE_DRAINS != 0)
+		return false;
+
+	capture_take_names(r->capture);
+	int e = drain_up_to(r, limit, &state);
+	if (e == 0 && !r->waiting_since)
+		e = join_settle(r->join);
+	if (e == 0 && !r->waiting_since)
+		account_settle(r->account);
+	commit(r);
+	if (state == RING_BAD)
+		give_up_ring(r);
+	return !is_idle;
+}
+
+void recording_drain(struct recording *r)
+{
+	recording_drain_ring(r);
+}
+
+/* Wait for what is still being written, then take it. */
+static void drain_to_end(struct recording *r)
+{
+	for (int tries = 0; r->has_ring && !r->waiting_since && tries < BUSY_TRIES; tries++) {
+		recording_drain_ring(r);
+		if (r->ring.position == ring_produced(&r->ring))
+			break;
+		usleep(BUSY_PAUSE_USEC);
+	}
+}
+
+/*
+ * The journal could not be written to the end: records above the consumer position were counted as
+ * journaled and are not in the file.
+ */
+static void count_unwritten(struct recording *r)
+{
+	uint64_t read_up_to = r->ring.position, position;
+	struct bytes bytes;
+	struct wire_record record;
+	const char *why;
+
+	if (!r->has_ring)
+		return;
+	ring_rewind(&r->ring);
+	while (ring_next(&r->ring, read_up_to, &bytes, &position) == RING_RECORD)
+		if (wire_decode(bytes.data, bytes.size, &record, &why) == 0)
+			account_unwritten(r->account, record.head);
+}
+
+int recording_finish_ring(struct recording *r)
+{
+	drain_to_end(r);
+	if (r->waiting_since) {
+		count_unwritten(r);
+		account_finish(r->account);
+		return -r->waiting_error;
+	}
+
+	capture_take_names(r->capture);
+	int e = join_flush(r->join);
+	if (e == 0)
+		e = capture_finish(r->capture, r->host->written_files_fd);
+	if (e == 0)
+		e = account_finish(r->account);
+	return e;
+}
+
+/* ---- freezing ---- */
+
+static void tell_paused(struct recording *r, uint64_t since)
+{
+	struct event *e = recording_begin(r, EVENT_session_pause);
+
+	e->time_ns -= e->boot_ns - since;
+	e->boot_ns = since;
+	event_put_text(e, FIELD_reason, "journal_behind");
+	event_put_text(e, FIELD_by, "recorder");
+	recording_emit(r, e);
+	r->paused_since = since;
+}
+
+static void tell_resumed(struct recording *r)
+{
+	struct event *e = recording_begin(r, EVENT_session_resume);
+
+	event_put_text(e, FIELD_reason, "journal_behind");
+	event_put_text(e, FIELD_by, "recorder");
+	event_put_u64(e, FIELD_usage_wall_ns, e->boot_ns - r->paused_since);
+	recording_emit(r, e);
+	r->paused_since = 0;
+}
+
+void recording_look_after_freeze(struct recording *r)
+{
+	uint64_t since;
+
+	if (!r->freeze || r->waiting_since || !freeze_is_behind(r->freeze, &since))
+		return;
+	if (!r->paused_since)
+		tell_paused(r, since);
+	if (ring_fill(&r->ring) < r->options.high_water / 4) {
+		tell_resumed(r);
+		freezer_release(r->host->freezer, r->freeze, FREEZE_BEHIND);
+	}
+}
+
+/* ---- life ---- */
+
+/* Wire records may be there already: their numbers belong to this session. */
+static void expect_waiting(struct recording *r)
+{
+	uint64_t limit = ring_produced(&r->ring), position;
+	struct bytes bytes;
+	struct wire_record record;
+	const char *why;
+
+	while (ring_next(&r->ring, limit, &bytes, &position) == RING_RECORD)
+		if (wire_decode(bytes.data, bytes.size, &record, &why) == 0)
+			account_expect(r->account, record.head);
+	ring_rewind(&r->ring);
+}
+
+static int on_ring(sd_event_source *source, int fd, uint32_t events, void *context)
+{
+	(void)source;
+	(void)fd;
+	(void)events;
+	recording_drain_ring(context);
+	return 0;
+}
+
+static int watch_ring(struct recording *r)
+{
+	/* Edges: the kernel wakes at the high-water mark, the tick comes in any case. */
+	int e = sd_event_add_io(r->host->loop, &r->ring_source, r->options.ring_fd,
+				EPOLLIN | EPOLLET, on_ring, r);
+	return e < 0 ? e : sd_event_source_set_priority(r->ring_source, RING_PRIORITY);
+}
+
+static int start_freezer(struct recording *r)
+{
+	const struct recording_options *o = &r->options;
+
+	if (o->freeze_fd < 0)
+		return 0;
+	return freezer_add(r->host->freezer,
+			   &(struct freeze_options){
+				   .ring_fd = o->ring_fd,
+				   .ring = &r->ring,
+				   .high_water = o->on_loss == ON_LOSS_FREEZE ? o->high_water : 0,
+				   .freeze_fd = o->freeze_fd,
+			   },
+			   &r->freeze);
+}
+
+static int start_capture(struct recording *r)
+{
+	const struct recording_options *o = &r->options;
+
+	return capture_new(
+		&(struct capture_options){
+			.session = r->session,
+			.uid_base = o->uid_base,
+			.uid_count = o->uid_count,
+			.names_fd = r->host->names_fd,
+			.fanotify_fd = o->fanotify_fd,
+			.root_mount_fd = o->root_mount_fd,
+			.watch_reads = r->reads,
+			.emit = on_event,
+			.emit_context = r,
+		},
+		&r->capture);
+}
+
+int recording_open_ring(struct recording *r)
+{
+	int e = ring_map(&r->ring, r->options.ring_fd, r->options.ring_bytes);
+	if (e < 0)
+		return e;
+	r->has_ring = true;
+
+	e = account_new(
+		&(struct account_options){
+			.cpus = r->host->cpus,
+			.numbers = read_numbers,
+			.losses = read_losses,
+			.gap = on_gap,
+			.context = r,
+		},
+		&r->account);
+	if (e == 0)
+		e = join_new(&(struct join_options){.emit = on_whole, .context = r}, &r->join);
+	if (e == 0)
+		e = start_capture(r);
+	if (e < 0)
+		return e;
+
+	expect_waiting(r);
+	e = watch_ring(r);
+	return e < 0 ? e : start_freezer(r);
+}
+
+void recording_close_ring(struct recording *r)
+{
+	r->ring_source = sd_event_source_disable_unref(r->ring_source);
+	if (r->freeze)
+		freezer_remove(r->host->freezer, r->freeze);
+	r->freeze = NULL;
+	capture_free(r->capture);
+	join_free(r->join);
+	account_free(r->account);
+	ring_unmap(&r->ring);
+	r->capture = NULL;
+	r->join = NULL;
+	r->account = NULL;
+	r->has_ring = false;
+}

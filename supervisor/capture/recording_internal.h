@@ -1,0 +1,81 @@
+/* The state of a recording; for recording.c, recording_write.c and recording_drain.c alone. */
+#pragma once
+
+#include "../record/journal.h"
+#include "../record/json.h"
+#include "account.h"
+#include "capture.h"
+#include "join.h"
+#include "recording.h"
+#include "ring.h"
+#include "spill.h"
+
+#define RECORDING_EXECS 64
+#define SECOND_NS 1000000000ULL
+
+struct recording_exec {
+	struct exec_relays *relays; /* owned */
+	bool is_closed;		    /* to be freed at the next tick */
+	json_t *fields;		    /* owned; of exec.end, while the streams are carried on */
+	recording_exec_closed *closed;
+	void *context;
+	struct recording *owner;
+};
+
+struct recording {
+	struct recording_host *host;
+	struct recording_options options;
+	char *session;	    /* owned */
+	const char **reads; /* owned; watch_reads as C strings of our own */
+	bool is_ended;
+
+	/* From the kernel. */
+	bool has_ring;
+	struct ring ring;
+	sd_event_source *ring_source;
+	struct freeze *freeze;
+	struct account *account;
+	struct join *join;
+	struct capture *capture;
+	uint64_t idle_drains;
+	bool told_lost;
+
+	/* To the file. */
+	struct redactor *redactor;
+	struct journal *journal;
+	struct spill spill;
+	bool is_dirty;		/* something was appended and not flushed */
+	uint64_t flushed_ns;	/* when the journal was last flushed; monotonic */
+	uint64_t waiting_since; /* boot time; 0: the journal takes records */
+	uint64_t retry_ns;	/* when to try again; monotonic */
+	int waiting_error;
+	bool gave_up;
+	uint64_t paused_since; /* boot time at which the ring's freeze was told; 0 */
+
+	struct event own; /* one of ours being made */
+	struct json_arena *arena;
+	struct json_buffer line;
+	json_t *verdict;
+	struct recording_exec execs[RECORDING_EXECS];
+	struct exec_totals totals; /* of the commands that ended */
+};
+
+/* ---- recording_write.c ---- */
+
+/* Write out what redaction holds back. */
+int recording_flush_redaction(struct recording *r);
+/* Once a tick: seal what is old, try again what failed. */
+void recording_look_after_journal(struct recording *r);
+/* Try again now; 0 if the journal takes records. */
+int recording_retry(struct recording *r);
+
+/* ---- recording_drain.c ---- */
+
+int recording_open_ring(struct recording *r);
+void recording_close_ring(struct recording *r);
+/* True if there was something. */
+bool recording_drain_ring(struct recording *r);
+/* To the end: nothing comes any more. 0 or -errno. */
+int recording_finish_ring(struct recording *r);
+/* Tell of freezing, and thaw what has been drained. */
+void recording_look_after_freeze(struct recording *r);

@@ -1,0 +1,178 @@
+/*
+ * The way of an event into the file: redact, append, flush; and what is done while the journal
+ * cannot be written. Then records that are already made wait in the spill, drains and streams stop,
+ * and the session is frozen; every second the journal is tried again.
+ */
+#include "clock.h"
+#include "recording_internal.h"
+
+#include <errno.h>
+
+static bool is_disk_full(int error)
+{
+	return error == ENOSPC || error == EDQUOT;
+}
+
+static void start_waiting(struct recording *r, int error)
+{
+	if (r->waiting_since)
+		return;
+	r->waiting_since = clock_ns(CLOCK_BOOTTIME);
+	r->waiting_error = error;
+	r->retry_ns = clock_ns(CLOCK_MONOTONIC) + SECOND_NS;
+	if (r->freeze && r->options.on_loss != ON_LOSS_COUNT)
+		freezer_hold(r->host->freezer, r->freeze, FREEZE_DISK);
+	r->host->notice(r->host->notice_context, r->session, RECORDING_TROUBLE, error);
+}
+
+/* What session.end says comes from the record itself, behind redaction. */
+static void keep_verdict(struct recording *r, const struct redacted *record)
+{
+	static const char *const heads[] = {"seq", "time", "boot_ns", "kind"};
+
+	r->line.length = 0;
+	if (json_write_event(&r->line, r->session, &record->event) < 0)
+		return;
+	json_decref(r->verdict);
+	r->verdict = json_loadb(r->line.text, r->line.length, 0, NULL);
+	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
+		json_object_del(r->verdict, heads[i]);
+}
+
+static int append(void *context, const struct redacted *record)
+{
+	struct recording *r = context;
+
+	if (record->event.kind == EVENT_session_end)
+		keep_verdict(r, record);
+	if (!r->waiting_since && spill_is_empty(&r->spill)) {
+		int e = journal_append(r->journal, record, NULL);
+		if (e == 0) {
+			r->is_dirty = true;
+			return 0;
+		}
+		if (e == -E2BIG)
+			return e;
+		start_waiting(r, -e);
+	}
+	return spill_add(&r->spill, record);
+}
+
+struct event *recording_begin(struct recording *r, enum event_kind kind)
+{
+	uint64_t boot_ns = clock_ns(CLOCK_BOOTTIME);
+
+	event_init(&r->own, kind, boot_ns + r->host->wall_minus_boot_ns, boot_ns);
+	return &r->own;
+}
+
+int recording_emit(struct recording *r, struct event *e)
+{
+	return redact_event(r->redactor, e, append, r);
+}
+
+int recording_flush_redaction(struct recording *r)
+{
+	return redact_flush(r->redactor, UINT64_MAX, append, r);
+}
+
+int recording_commit(struct recording *r)
+{
+	if (r->waiting_since)
+		return -r->waiting_error;
+	if (!r->is_dirty)
+		return 0;
+
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	int e = journal_flush(r->journal, now);
+	if (e < 0) {
+		start_waiting(r, -e);
+		return e;
+	}
+	r->is_dirty = false;
+	r->flushed_ns = now;
+	return 0;
+}
+
+/* ---- while the journal fails ---- */
+
+static int empty_spill(struct recording *r)
+{
+	while (!spill_is_empty(&r->spill)) {
+		int e = journal_append(r->journal, spill_first(&r->spill), NULL);
+		if (e < 0)
+			return e;
+		spill_drop_first(&r->spill);
+	}
+	return journal_flush(r->journal, clock_ns(CLOCK_MONOTONIC));
+}
+
+/* Both are written now, with their own times: there was no place for them before. */
+static void tell_pause(struct recording *r, uint64_t since, int error)
+{
+	const char *reason = is_disk_full(error) ? "disk_full" : "journal_failed";
+	struct event *e = recording_begin(r, EVENT_session_pause);
+
+	e->time_ns -= e->boot_ns - since;
+	e->boot_ns = since;
+	event_put_text(e, FIELD_reason, reason);
+	event_put_text(e, FIELD_by, "recorder");
+	recording_emit(r, e);
+
+	e = recording_begin(r, EVENT_session_resume);
+	event_put_text(e, FIELD_reason, reason);
+	event_put_text(e, FIELD_by, "recorder");
+	event_put_u64(e, FIELD_usage_wall_ns, e->boot_ns - since);
+	recording_emit(r, e);
+}
+
+int recording_retry(struct recording *r)
+{
+	if (!r->waiting_since)
+		return 0;
+	int e = journal_retry(r->journal);
+	if (e == 0)
+		e = empty_spill(r);
+	if (e < 0)
+		return e;
+
+	uint64_t since = r->waiting_since;
+	r->waiting_since = 0;
+	r->gave_up = false;
+	r->is_dirty = true;
+	if (r->freeze && r->options.on_loss != ON_LOSS_COUNT) {
+		freezer_release(r->host->freezer, r->freeze, FREEZE_DISK);
+		tell_pause(r, since, r->waiting_error);
+	}
+	r->host->notice(r->host->notice_context, r->session, RECORDING_TROUBLE, 0);
+	return 0;
+}
+
+void recording_look_after_journal(struct recording *r)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+	if (!r->waiting_since) {
+		if (now - r->flushed_ns >= SECOND_NS)
+			r->is_dirty = true; /* an open block grows old, even with nothing new */
+		recording_commit(r);
+		return;
+	}
+	if (now >= r->retry_ns) {
+		r->retry_ns = now + SECOND_NS;
+		if (recording_retry(r) == 0)
+			return;
+	}
+	if (clock_ns(CLOCK_BOOTTIME) - r->waiting_since >= r->options.disk_wait_ns)
+		r->gave_up = true;
+}
+
+bool recording_is_waiting(const struct recording *r)
+{
+	return r->waiting_since != 0;
+}
+
+bool recording_gave_up(const struct recording *r)
+{
+	return r->gave_up;
+}
