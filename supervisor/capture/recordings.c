@@ -1,0 +1,205 @@
+/*
+ * The loop of the recorder. One tick serves all rings: every 5 ms while there is something to
+ * drain, seldomer when all are idle, never while there is no session.
+ */
+#include "recordings.h"
+
+#include "../record/cleanup.h"
+#include "clock.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#define BUSY_TICK_USEC 5000
+#define IDLE_TICK_USEC 20000
+#define CLOCK_STEP_NS 1000000 /* what the wall clock may drift from tick to tick */
+
+#define PRIORITY_FREEZER (-20)
+#define PRIORITY_TICK (-10)
+#define PRIORITY_SOCKET 0
+
+/* ---- the list ---- */
+
+struct recording *recordings_find(const struct recordings *all, const char *session)
+{
+	for (size_t i = 0; i < all->count; i++)
+		if (!strcmp(recording_session(all->list[i]), session))
+			return all->list[i];
+	return NULL;
+}
+
+static void start_ticking(struct recordings *all)
+{
+	sd_event_source_set_time_relative(all->tick, BUSY_TICK_USEC);
+	sd_event_source_set_enabled(all->tick, SD_EVENT_ONESHOT);
+}
+
+int recordings_add(struct recordings *all, struct recording *recording)
+{
+	if (recordings_find(all, recording_session(recording)))
+		return -EEXIST;
+	if (all->count == all->room) {
+		size_t room = all->room ? 2 * all->room : 16;
+		struct recording **list = reallocarray(all->list, room, sizeof(*list));
+
+		if (!list)
+			return -ENOMEM;
+		all->list = list;
+		all->room = room;
+	}
+	all->list[all->count++] = recording;
+	start_ticking(all);
+	return 0;
+}
+
+void recordings_remove(struct recordings *all, struct recording *recording)
+{
+	for (size_t i = 0; i < all->count; i++)
+		if (all->list[i] == recording) {
+			all->list[i] = all->list[--all->count];
+			return;
+		}
+}
+
+/* ---- messages ---- */
+
+void recordings_send(struct recordings *all, json_t *message)
+{
+	int e = message ? control_send(all->socket, message, NULL, 0) : -ENOMEM;
+
+	if (e < 0)
+		log_write(all->log, LOG_LEVEL_ERROR, "cannot answer vitrined: %s", strerror(-e));
+	json_decref(message);
+}
+
+static void on_notice(void *context, const char *session, enum recording_notice what, int error)
+{
+	struct recordings *all = context;
+
+	if (what == RECORDING_LOST)
+		recordings_send(all, json_pack("{s:s, s:s}", "notice", "lost", "session", session));
+	else
+		recordings_send(all,
+				json_pack("{s:s, s:s, s:s, s:i}", "notice", "trouble", "session",
+					  session, "what", "journal", "errno", error));
+}
+
+/* vitrined is gone: nobody tells us more, so every journal is closed with what is there. */
+static void seal_all(struct recordings *all)
+{
+	for (size_t i = 0; i < all->count; i++) {
+		recording_seal(all->list[i]);
+		recording_free(all->list[i]);
+	}
+	all->count = 0;
+}
+
+static int on_socket(sd_event_source *source, int fd, uint32_t events, void *context)
+{
+	struct recordings *all = context;
+	struct control_message m;
+	(void)source;
+	(void)fd;
+	(void)events;
+
+	int e = control_receive(all->socket, &m);
+	if (e == -EAGAIN)
+		return 0;
+	if (e == -EBADMSG) {
+		log_write(all->log, LOG_LEVEL_ERROR, "vitrined sent what is not a message");
+		return 0;
+	}
+	if (e < 0)
+		return sd_event_exit(all->loop, e == -ECONNRESET ? 0 : e);
+	recordings_serve(all, &m);
+	control_message_free(&m);
+	return 0;
+}
+
+/* ---- time ---- */
+
+static void look_at_clock(struct recordings *all)
+{
+	int64_t now = clock_wall_minus_boot_ns();
+	int64_t step = now - all->host.wall_minus_boot_ns;
+
+	all->host.wall_minus_boot_ns = now;
+	if (step > -CLOCK_STEP_NS && step < CLOCK_STEP_NS)
+		return;
+	for (size_t i = 0; i < all->count; i++)
+		recording_clock_step(all->list[i], step);
+}
+
+static int on_tick(sd_event_source *source, uint64_t usec, void *context)
+{
+	struct recordings *all = context;
+	bool had_some = false;
+	(void)usec;
+
+	for (size_t i = 0; i < all->count; i++)
+		had_some |= recording_tick(all->list[i]);
+	look_at_clock(all);
+	if (all->count == 0)
+		return 0;
+	sd_event_source_set_time_relative(source, had_some ? BUSY_TICK_USEC : IDLE_TICK_USEC);
+	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+/* ---- life ---- */
+
+static int add_sources(struct recordings *all)
+{
+	sd_event_source *source = NULL;
+	int e = sd_event_add_io(all->loop, &source, all->socket, EPOLLIN, on_socket, all);
+	if (e < 0)
+		return e;
+	sd_event_source_set_priority(source, PRIORITY_SOCKET);
+	sd_event_source_set_floating(source, true);
+	sd_event_source_unref(source);
+
+	e = sd_event_add_time_relative(all->loop, &all->tick, CLOCK_MONOTONIC, BUSY_TICK_USEC, 1000,
+				       on_tick, all);
+	if (e < 0)
+		return e;
+	sd_event_source_set_priority(all->tick, PRIORITY_TICK);
+	return sd_event_source_set_enabled(all->tick, SD_EVENT_OFF);
+}
+
+static void release(struct recordings *all)
+{
+	seal_all(all);
+	free(all->list);
+	sd_event_source_disable_unref(all->tick);
+	freezer_stop(all->host.freezer);
+	cleanup_close_fd(&all->host.numbers_fd);
+	cleanup_close_fd(&all->host.losses_fd);
+	cleanup_close_fd(&all->host.written_files_fd);
+	cleanup_close_fd(&all->host.names_fd);
+	sd_event_unref(all->loop);
+}
+
+int recordings_run(int socket, const struct log *log)
+{
+	struct recordings all = {
+		.log = log,
+		.socket = socket,
+		.host = {.numbers_fd = -1,
+			 .losses_fd = -1,
+			 .written_files_fd = -1,
+			 .names_fd = -1,
+			 .notice = on_notice,
+			 .notice_context = &all,
+			 .wall_minus_boot_ns = clock_wall_minus_boot_ns()},
+	};
+
+	int e = sd_event_new(&all.loop);
+	if (e >= 0) {
+		all.host.loop = all.loop;
+		e = add_sources(&all);
+	}
+	if (e >= 0)
+		e = sd_event_loop(all.loop);
+	release(&all);
+	return e;
+}

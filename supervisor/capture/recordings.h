@@ -1,0 +1,37 @@
+/*
+ * The recorder process: its socket to vitrined, its loop and the recordings of all sessions. Rings
+ * come before requests, requests before streams.
+ */
+#pragma once
+
+#include "../control.h"
+#include "../log.h"
+#include "recording.h"
+
+struct recordings {
+	const struct log *log;
+	int socket; /* to vitrined */
+	sd_event *loop;
+	sd_event_source *tick;
+	struct recording_host host;
+	bool is_started;
+	struct recording **list; /* owned, @count of @room */
+	size_t count, room;
+};
+
+/* Serve the socket (borrowed) until vitrined closes it; then seal all journals. 0 or -errno. */
+int recordings_run(int socket, const struct log *log);
+
+/* ---- for the requests ---- */
+
+struct recording *recordings_find(const struct recordings *all, const char *session);
+/* -EEXIST, or takes it over. */
+int recordings_add(struct recordings *all, struct recording *recording);
+/* Take it out; the caller frees it. */
+void recordings_remove(struct recordings *all, struct recording *recording);
+
+/* Send a message (its reference is taken). Trouble is logged: vitrined finds out by itself. */
+void recordings_send(struct recordings *all, json_t *message);
+
+/* Serve one message of vitrined's: recordings_requests.c. */
+void recordings_serve(struct recordings *all, struct control_message *m);

@@ -1,0 +1,491 @@
+/* What vitrined may ask of the recorder: a table of requests, and how each is served. */
+#include "../../bpf/wire.h"
+#include "../record/cleanup.h"
+#include "call.h"
+#include "confine.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#define SECRETS_MAX 1024
+
+/* ---- start ---- */
+
+static int get_key(struct call *c)
+{
+	cleanup(free) char *key = NULL;
+	size_t size;
+	int e = control_get_bytes(json_object_get(c->body, "key"), &key, &size);
+
+	if (e == 0 && size != sizeof(c->all->host.key))
+		e = -EINVAL;
+	if (e < 0)
+		return call_refuse(c, e, "no deployment key of 32 bytes");
+	memcpy(c->all->host.key, key, size);
+	explicit_bzero(key, size);
+	return 0;
+}
+
+/* libcrypto reads its configuration at first use: while files may still be opened. */
+static int use_crypto(struct call *c)
+{
+	struct redactor *redactor = NULL;
+	uint8_t digest[EVENT_DIGEST_SIZE];
+	int e = redactor_new(c->all->host.key, NULL, 0, &redactor);
+
+	if (e < 0)
+		return call_refuse(c, e, "cannot set up redaction");
+	redact_digest(redactor, "", 0, digest);
+	redactor_free(redactor);
+	return 0;
+}
+
+static int cage(struct call *c)
+{
+	static char error[CONFINE_ERROR];
+	uint64_t uid, gid;
+	int e = call_number(c, "uid", UINT32_MAX - 1, 0, &uid);
+
+	if (e == 0)
+		e = call_number(c, "gid", UINT32_MAX - 1, 0, &gid);
+	if (e < 0)
+		return e;
+	e = confine_self(uid, gid, error);
+	return e < 0 ? call_refuse(c, e, error) : 0;
+}
+
+static int on_frozen(sd_event_source *source, int fd, uint32_t events, void *context)
+{
+	struct recordings *all = context;
+	(void)source;
+	(void)fd;
+	(void)events;
+
+	freezer_seen(all->host.freezer);
+	for (size_t i = 0; i < all->count; i++)
+		recording_drain(all->list[i]);
+	return 0;
+}
+
+static int start_freezer(struct call *c)
+{
+	struct recordings *all = c->all;
+	bool is_realtime = false;
+	int e = freezer_start(&all->host.freezer, &is_realtime);
+
+	if (e == 0)
+		e = sd_event_add_io(all->loop, NULL, freezer_fd(all->host.freezer), EPOLLIN,
+				    on_frozen, all);
+	if (e < 0)
+		return call_refuse(c, e, "cannot start the freezing thread");
+	json_object_set_new(c->reply, "realtime", json_boolean(is_realtime));
+	return 0;
+}
+
+static int serve_start(struct call *c)
+{
+	struct recording_host *host = &c->all->host;
+
+	if (c->all->is_started)
+		return call_refuse(c, -EALREADY, "it was started already");
+	int cpus = libbpf_num_possible_cpus();
+	if (cpus <= 0)
+		return call_refuse(c, cpus, "cannot tell the number of processors");
+	host->cpus = cpus;
+	host->numbers_fd = call_take_fd(c, "numbers");
+	host->losses_fd = call_take_fd(c, "losses");
+	host->written_files_fd = call_take_fd(c, "written_files");
+	host->names_fd = call_take_fd(c, "names");
+
+	int e = get_key(c);
+	if (e == 0)
+		e = use_crypto(c);
+	if (e == 0)
+		e = start_freezer(c);
+	if (e == 0)
+		e = cage(c);
+	c->all->is_started = e == 0;
+	return e;
+}
+
+/* ---- sessions ---- */
+
+static void free_secrets(struct redact_secret *secrets, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		explicit_bzero((void *)secrets[i].value, secrets[i].size);
+		free((void *)secrets[i].value);
+	}
+	free(secrets);
+}
+
+static int read_secrets(struct call *c, struct redact_secret **ret_secrets, size_t *ret_count)
+{
+	const json_t *list = json_object_get(c->body, "secrets");
+	size_t count = json_array_size(list), i = 0;
+	struct redact_secret *secrets = calloc(count + 1, sizeof(*secrets));
+
+	if (!secrets || count > SECRETS_MAX) {
+		free(secrets);
+		return call_refuse(c, -ENOMEM, "too many secrets");
+	}
+	for (; i < count; i++) {
+		const json_t *secret = json_array_get(list, i);
+		char *value = NULL;
+
+		secrets[i].name = json_string_value(json_object_get(secret, "name"));
+		if (!secrets[i].name || control_get_bytes(json_object_get(secret, "value"), &value,
+							  &secrets[i].size) < 0)
+			break;
+		secrets[i].value = value;
+	}
+	if (i < count) {
+		free_secrets(secrets, i);
+		return call_refuse(c, -EINVAL, "a secret has no name or no value");
+	}
+	*ret_secrets = secrets;
+	*ret_count = count;
+	return 0;
+}
+
+static int read_options(struct call *c, struct recording_options *o)
+{
+	static const char *const losses[] = {"freeze", "count", "kill", NULL};
+	static const char *const outputs[] = {"full", "meta", "none", NULL};
+	uint64_t slot, base, count, wait_s;
+	int on_loss, output;
+	int e = call_number(c, "slot", SESSION_SLOTS - 1, 0, &slot);
+
+	if (e == 0)
+		e = call_number(c, "ring_bytes", 1ULL << 30, 0, &o->ring_bytes);
+	if (e == 0)
+		e = call_number(c, "high_water", 1ULL << 30, 0, &o->high_water);
+	if (e == 0)
+		e = call_number(c, "disk_wait_s", UINT32_MAX, 60, &wait_s);
+	if (e == 0)
+		e = call_number(c, "output_cap", INT64_MAX, 64ULL << 20, &o->output_cap);
+	if (e == 0)
+		e = call_number(c, "uid_base", UINT32_MAX, 0, &base);
+	if (e == 0)
+		e = call_number(c, "uid_count", UINT32_MAX, 0, &count);
+	if (e == 0)
+		e = call_word(c, "on_loss", losses, &on_loss);
+	if (e == 0)
+		e = call_word(c, "output", outputs, &output);
+	if (e < 0)
+		return e;
+
+	o->slot = slot;
+	o->disk_wait_ns = wait_s * 1000000000ULL;
+	o->uid_base = base;
+	o->uid_count = count;
+	o->on_loss = on_loss;
+	o->output = output;
+	o->watch_reads = json_object_get(c->body, "watch_reads");
+	o->journal_fd = call_borrow_fd(c, "journal");
+	o->ring_fd = call_borrow_fd(c, "ring");
+	o->freeze_fd = call_borrow_fd(c, "freeze");
+	o->fanotify_fd = call_borrow_fd(c, "fanotify");
+	o->root_mount_fd = call_borrow_fd(c, "root_mount");
+	return o->journal_fd < 0 ? call_refuse(c, -EINVAL, "no journal") : 0;
+}
+
+/* The recording has them now. */
+static void give_descriptors(struct call *c)
+{
+	static const char *const given[] = {"ring", "freeze", "fanotify", "root_mount"};
+
+	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
+		(void)call_take_fd(c, given[i]);
+}
+
+static int serve_open(struct call *c)
+{
+	struct recording_options options = {
+		.session = json_string_value(json_object_get(c->body, "session")),
+	};
+	struct recording *recording = NULL;
+	struct redact_secret *secrets = NULL;
+	size_t count = 0;
+
+	if (!options.session)
+		return call_refuse(c, -EINVAL, "no session");
+	if (recordings_find(c->all, options.session))
+		return call_refuse(c, -EEXIST, "the session is open already");
+	int e = read_options(c, &options);
+	if (e == 0)
+		e = read_secrets(c, &secrets, &count);
+	if (e < 0)
+		return e;
+
+	options.secrets = secrets;
+	options.secret_count = count;
+	e = recording_new(&c->all->host, &options, &recording, &c->why);
+	free_secrets(secrets, count);
+	if (e < 0)
+		return e;
+
+	give_descriptors(c);
+	e = recordings_add(c->all, recording);
+	if (e < 0) {
+		recording_free(recording);
+		return call_refuse(c, e, "out of memory");
+	}
+	if (recording_is_ended(recording))
+		json_object_set_new(c->reply, "ended", json_true());
+	return 0;
+}
+
+static int serve_event(struct call *c)
+{
+	const char *name = json_string_value(json_object_get(c->body, "kind"));
+	enum event_kind kind = name ? kind_by_name(name) : EVENT_KIND_NONE;
+	json_t *fields;
+	int e = call_fields(c, &fields);
+
+	if (e < 0)
+		return e;
+	if (kind == EVENT_KIND_NONE)
+		return call_refuse(c, -EINVAL, "no such kind of event");
+	return recording_event(c->recording, kind, fields, &c->why);
+}
+
+static int serve_missed(struct call *c)
+{
+	uint64_t count;
+	int e = call_number(c, "count", INT64_MAX, 0, &count);
+
+	if (e < 0)
+		return e;
+	return recording_missed(c->recording, count);
+}
+
+static int serve_close(struct call *c)
+{
+	struct recording_end end;
+	json_t *fields;
+	int e = call_fields(c, &fields);
+
+	if (e == 0)
+		e = recording_close(c->recording, fields, &end, &c->why);
+	if (e < 0)
+		return e;
+	recordings_remove(c->all, c->recording);
+	recording_free(c->recording);
+
+	json_object_set_new(c->reply, "records", json_integer((json_int_t)end.records));
+	json_object_set_new(c->reply, "lost", json_integer((json_int_t)end.lost));
+	if (end.counts)
+		json_object_set_new(c->reply, "counts", end.counts);
+	if (end.verdict)
+		json_object_set_new(c->reply, "verdict", end.verdict);
+	return end.error ? call_refuse(c, -end.error, "the journal is not whole") : 0;
+}
+
+/* ---- commands ---- */
+
+static int add_stream(struct call *c, struct exec_relays *x, enum exec_stream stream,
+		      const char *from_name, const char *to_name)
+{
+	int from = call_take_fd(c, from_name), to = call_take_fd(c, to_name);
+
+	if (from < 0) {
+		if (to >= 0)
+			close(to);
+		return 0;
+	}
+	int e = exec_relays_add(x, stream, from, to);
+	return e < 0 ? call_refuse(c, e, "cannot relay a stream") : 0;
+}
+
+static int serve_exec(struct call *c)
+{
+	struct exec_relays *x;
+	uint64_t exec, cgroup;
+	int e = call_number(c, "exec", UINT32_MAX, 0, &exec);
+
+	if (e == 0)
+		e = call_number(c, "cgroup", INT64_MAX, 0, &cgroup);
+	if (e < 0)
+		return e;
+	e = recording_add_exec(c->recording, exec, cgroup, &x);
+	if (e < 0)
+		return call_refuse(c, e, "cannot add a command");
+	json_object_set_new(c->reply, "exec", json_integer((json_int_t)exec));
+
+	e = add_stream(c, x, EXEC_STDIN, "stdin_from", "stdin_to");
+	if (e == 0)
+		e = add_stream(c, x, EXEC_STDOUT, "stdout_from", "stdout_to");
+	if (e == 0)
+		e = add_stream(c, x, EXEC_STDERR, "stderr_from", "stderr_to");
+	return e;
+}
+
+/* The master is one end of both directions. */
+static int serve_tty(struct call *c)
+{
+	struct exec_relays *x;
+	int e = call_exec(c, &x);
+	if (e < 0)
+		return e;
+
+	int master = call_borrow_fd(c, "tty_master");
+	int second = master < 0 ? -1 : fcntl(master, F_DUPFD_CLOEXEC, 3);
+	if (second < 0)
+		return call_refuse(c, -EINVAL, "no terminal");
+	int from = call_take_fd(c, "tty_from");
+	if (from >= 0)
+		e = exec_relays_add(x, EXEC_TTY_INPUT, from, second);
+	else
+		close(second);
+	if (e < 0)
+		return call_refuse(c, e, "cannot relay the terminal's input");
+	return add_stream(c, x, EXEC_TTY_OUTPUT, "tty_master", "tty_to");
+}
+
+static int serve_resize(struct call *c)
+{
+	struct exec_relays *x;
+	uint64_t columns, rows;
+	int e = call_exec(c, &x);
+
+	if (e == 0)
+		e = call_number(c, "columns", UINT16_MAX, 0, &columns);
+	if (e == 0)
+		e = call_number(c, "rows", UINT16_MAX, 0, &rows);
+	return e < 0 ? e : exec_relays_resize(x, columns, rows);
+}
+
+static void put_totals(json_t *reply, const struct exec_totals *totals)
+{
+	static const struct {
+		enum exec_stream stream;
+		const char *name;
+	} outputs[] = {
+		{EXEC_STDOUT, "stdout"}, {EXEC_STDERR, "stderr"}, {EXEC_TTY_OUTPUT, "terminal"}};
+
+	for (size_t i = 0; i < sizeof(outputs) / sizeof(outputs[0]); i++) {
+		enum exec_stream s = outputs[i].stream;
+
+		if (totals->streams[s].is_there)
+			json_object_set_new(reply, outputs[i].name,
+					    json_pack("{s:I, s:I}", "total",
+						      (json_int_t)totals->streams[s].total, "kept",
+						      (json_int_t)totals->streams[s].kept));
+	}
+	json_object_set_new(reply, "detached", json_boolean(totals->detached > 0));
+	if (totals->truncated)
+		json_object_set_new(reply, "output_truncated", json_true());
+}
+
+static void put_error(json_t *reply, int error, const char *why)
+{
+	json_object_set_new(reply, "errno", json_integer(error));
+	json_object_set_new(reply, "error", json_string(why ? why : strerror(error)));
+}
+
+static void on_exec_closed(void *context, struct recording *r, uint32_t exec,
+			   const struct exec_totals *totals, int error)
+{
+	json_t *reply = json_pack("{s:s, s:s, s:I}", "reply", "exec.closed", "session",
+				  recording_session(r), "exec", (json_int_t)exec);
+
+	put_totals(reply, totals);
+	if (error < 0)
+		put_error(reply, -error, "the end of the command could not be written");
+	recordings_send(context, reply);
+}
+
+static int serve_exec_close(struct call *c)
+{
+	struct exec_relays *x;
+	json_t *fields;
+	int e = call_exec(c, &x);
+
+	if (e == 0)
+		e = call_fields(c, &fields);
+	if (e < 0)
+		return e;
+	bool discard = json_is_true(json_object_get(c->body, "discard"));
+	return recording_close_exec(c->recording, exec_relays_exec(x), fields, discard,
+				    on_exec_closed, c->all, &c->why);
+}
+
+/* ---- the table ---- */
+
+enum needs { NEEDS_NOTHING, NEEDS_START, NEEDS_SESSION };
+
+static const struct {
+	const char *name;
+	const char *reply; /* NULL: it is not answered */
+	enum needs needs;
+	bool is_answered_later; /* unless it is refused */
+	int (*serve)(struct call *c);
+} requests[] = {
+	{"start", "started", NEEDS_NOTHING, false, serve_start},
+	{"open", "opened", NEEDS_START, false, serve_open},
+	{"event", NULL, NEEDS_SESSION, false, serve_event},
+	{"exec", "execed", NEEDS_SESSION, false, serve_exec},
+	{"tty", NULL, NEEDS_SESSION, false, serve_tty},
+	{"exec.close", "exec.closed", NEEDS_SESSION, true, serve_exec_close},
+	{"resize", NULL, NEEDS_SESSION, false, serve_resize},
+	{"missed", NULL, NEEDS_SESSION, false, serve_missed},
+	{"close", "closed", NEEDS_SESSION, false, serve_close},
+};
+
+static int find_request(const json_t *body)
+{
+	const char *name = json_string_value(json_object_get(body, "request"));
+	size_t count = sizeof(requests) / sizeof(requests[0]);
+
+	for (size_t i = 0; name && i < count; i++)
+		if (!strcmp(requests[i].name, name))
+			return (int)i;
+	return -1;
+}
+
+static int serve(struct call *c, int request)
+{
+	const char *session = json_string_value(json_object_get(c->body, "session"));
+
+	if (requests[request].needs != NEEDS_NOTHING && !c->all->is_started)
+		return call_refuse(c, -EPERM, "the recorder was not started");
+	if (requests[request].needs == NEEDS_SESSION) {
+		c->recording = session ? recordings_find(c->all, session) : NULL;
+		if (!c->recording)
+			return call_refuse(c, -ENOENT, "no such session");
+	}
+	return requests[request].serve(c);
+}
+
+void recordings_serve(struct recordings *all, struct control_message *m)
+{
+	struct call c = {.all = all, .message = m, .body = m->body};
+	int request = find_request(m->body);
+	json_t *session = json_object_get(m->body, "session");
+
+	if (request < 0) {
+		log_write(all->log, LOG_LEVEL_ERROR, "vitrined asked for what is not known");
+		return;
+	}
+	c.reply = json_pack("{s:s, s:O?}", "reply",
+			    requests[request].reply ? requests[request].reply : "", "session",
+			    session ? session : NULL);
+	if (!c.reply)
+		return;
+
+	int e = serve(&c, request);
+	if (e < 0)
+		put_error(c.reply, -e, c.why);
+	if (requests[request].reply && (e < 0 || !requests[request].is_answered_later)) {
+		recordings_send(all, c.reply);
+		return;
+	}
+	if (e < 0)
+		log_write(all->log, LOG_LEVEL_ERROR, "%s: %s", requests[request].name,
+			  c.why ? c.why : strerror(-e));
+	json_decref(c.reply);
+}
