@@ -1,0 +1,95 @@
+/*
+ * Finds a daemon. One code path: a private daemon serves the same protocol as one that listens, on
+ * a socket that it inherited.
+ */
+#include "connection.h"
+
+#include "control.h"
+#include "install.h"
+#include "record/cleanup.h"
+#include "record/store.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#define STOP_TIMEOUT_MS 60000
+
+static int connect_to(const char *path, int *ret_socket)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	cleanup(close_fd) int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -errno;
+	if (strlen(path) >= sizeof(address.sun_path))
+		return -ENAMETOOLONG;
+	memcpy(address.sun_path, path, strlen(path) + 1);
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
+		return -errno;
+	*ret_socket = take_fd(fd);
+	return 0;
+}
+
+static int start_private(const struct connection_options *o, struct connection *ret_connection,
+			 struct fault *f)
+{
+	char dir[PATH_MAX], bytes[32];
+	const char *arguments[8] = {"--private", "--state",
+				    o->state ? o->state : STORE_DEFAULT_STATE};
+	struct connection c = CONNECTION_NONE;
+
+	if (o->ring_bytes) {
+		snprintf(bytes, sizeof(bytes), "%llu", (unsigned long long)o->ring_bytes);
+		arguments[3] = "--ring-bytes";
+		arguments[4] = bytes;
+	}
+	int r = install_find("vitrined", dir);
+	if (r < 0)
+		return fault_set(f, r, "install", "vitrined is not beside vitrine");
+	r = companion_start(dir, "vitrined", arguments, &c.daemon);
+	if (r < 0)
+		return fault_set(f, r, "install", "cannot start %s/vitrined: %s", dir,
+				 strerror(-r));
+
+	c.socket = take_fd(c.daemon.socket);
+	*ret_connection = c;
+	return 0;
+}
+
+int connection_open(const struct connection_options *o, struct connection *ret_connection,
+		    struct fault *f)
+{
+	const char *path = o->socket ? o->socket : CONTROL_SOCKET;
+	struct connection c = CONNECTION_NONE;
+	int r = -ENOENT;
+
+	if (o->socket || !o->state)
+		r = connect_to(path, &c.socket);
+	if (r == 0) {
+		*ret_connection = c;
+		return 0;
+	}
+	if (o->socket)
+		return fault_set(f, r, "no_daemon", "no vitrined at %s: %s", path, strerror(-r));
+	if (geteuid() == 0 && (r == -ENOENT || r == -ECONNREFUSED))
+		return start_private(o, ret_connection, f);
+	if (r == -EACCES || r == -EPERM)
+		return fault_set(f, r, "no_daemon",
+				 "vitrined at %s may be used by root only (you are uid %u)", path,
+				 geteuid());
+	return fault_set(f, r, "no_daemon",
+			 "no vitrined listens at %s, and only root can run a session without one: "
+			 "start vitrined, or run this as root",
+			 path);
+}
+
+void connection_close(struct connection *c)
+{
+	if (c->socket >= 0)
+		close(c->socket);
+	c->socket = -1;
+	if (c->daemon.pid)
+		companion_stop(&c->daemon, STOP_TIMEOUT_MS);
+}

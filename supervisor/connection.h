@@ -1,0 +1,29 @@
+/* A client's way to a daemon: the one that listens, or a private one for this run alone. */
+#pragma once
+
+#include "companion.h"
+#include "fault.h"
+
+#include <stdint.h>
+
+struct connection {
+	int socket;
+	struct companion daemon; /* the private one; .pid 0: none */
+};
+
+#define CONNECTION_NONE                                                                            \
+	{                                                                                          \
+		.socket = -1, .daemon = COMPANION_NONE                                             \
+	}
+
+struct connection_options {
+	const char *socket;  /* NULL: the default, and a private daemon where none listens */
+	const char *state;   /* absolute; NULL: whatever the daemon has. Without .socket: private */
+	uint64_t ring_bytes; /* of a private daemon; 0: its default */
+};
+
+/* 0 or -errno with a fault. */
+int connection_open(const struct connection_options *options, struct connection *ret_connection,
+		    struct fault *ret_fault);
+/* A private daemon is waited for: when this returns, what it had is gone. */
+void connection_close(struct connection *c);

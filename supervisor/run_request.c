@@ -1,0 +1,276 @@
+/*
+ * Makes a request of the options of `vitrine run`. Secrets go from where they are into the message
+ * and nowhere else: not on a command line, not into the environment of another process.
+ */
+#include "run_request.h"
+
+#include "control.h"
+#include "jansson_cleanup.h"
+#include "policy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SECRET_FILE_MAX (64 * 1024)
+
+const char *const run_nets[] = {"none", "host", NULL};
+const char *const run_losses[] = {"freeze", "count", "kill", NULL};
+const char *const run_users[] = {"root", "agent", NULL};
+
+char *run_absolute_path(const char *path)
+{
+	char here[PATH_MAX], *absolute = NULL;
+
+	if (*path == '/')
+		return strdup(path);
+	if (!getcwd(here, sizeof(here)) || asprintf(&absolute, "%s/%s", here, path) < 0)
+		return NULL;
+	return absolute;
+}
+
+static json_t *text_value(const char *text)
+{
+	return control_bytes(text, strlen(text));
+}
+
+/* Split NAME=VALUE; the name has to be one. */
+static int split(const char *option, const char *text, const char *form, char **ret_name,
+		 const char **ret_value, struct fault *f)
+{
+	const char *equals = strchr(text, '=');
+
+	if (!equals || equals == text)
+		return fault_set(f, -EINVAL, "usage", "%s: %s: bad value; allowed: %s", option,
+				 text, form);
+	*ret_name = strndup(text, equals - text);
+	*ret_value = equals + 1;
+	return *ret_name ? 0 : fault_set(f, -ENOMEM, "no_memory", "out of memory");
+}
+
+static int add_map(json_t *message, const char *key, const char *option,
+		   const struct option_texts *texts, struct fault *f)
+{
+	json_t *map = json_object();
+
+	json_object_set_new(message, key, map);
+	for (size_t i = 0; i < texts->count; i++) {
+		cleanup(free) char *name = NULL;
+		const char *value;
+		int r = split(option, texts->items[i], "NAME=VALUE", &name, &value, f);
+
+		if (r < 0)
+			return r;
+		if (json_object_set_new(map, name, text_value(value)) < 0)
+			return fault_set(f, -EINVAL, "usage", "%s: %s: not text", option,
+					 texts->items[i]);
+	}
+	return 0;
+}
+
+/* ---- secrets ---- */
+
+static int read_secret_file(const char *name, const char *path, json_t **ret_value, struct fault *f)
+{
+	char text[SECRET_FILE_MAX + 1];
+	size_t size = 0;
+	ssize_t n = 1;
+	cleanup(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+
+	if (fd < 0)
+		return fault_set(f, -errno, "secret", "secret %s: %s: %s", name, path,
+				 strerror(errno));
+	while (size < sizeof(text) && (n = read(fd, text + size, sizeof(text) - size)) > 0)
+		size += n;
+	int r = 0;
+	if (n < 0)
+		r = fault_set(f, -errno, "secret", "secret %s: %s: %s", name, path,
+			      strerror(errno));
+	else if (size > SECRET_FILE_MAX)
+		r = fault_set(f, -EFBIG, "secret", "secret %s: %s: larger than 64 KiB", name, path);
+	if (r == 0) {
+		/* Editors end a file with a newline that is not part of the secret. */
+		if (size > 0 && text[size - 1] == '\n')
+			size--;
+		*ret_value = control_bytes(text, size);
+	}
+	explicit_bzero(text, sizeof(text));
+	return r;
+}
+
+static int read_secret(const char *name, const char *source, json_t **ret_value, struct fault *f)
+{
+	if (!strncmp(source, "env:", 4)) {
+		const char *value = getenv(source + 4);
+
+		if (!value)
+			return fault_set(f, -ENOENT, "secret",
+					 "secret %s: environment variable %s is not set", name,
+					 source + 4);
+		*ret_value = text_value(value);
+		return 0;
+	}
+	if (!strncmp(source, "file:", 5) && source[5])
+		return read_secret_file(name, source + 5, ret_value, f);
+	return fault_set(f, -EINVAL, "usage",
+			 "--secret %s=%s: bad value; allowed: env:VAR, file:PATH", name, source);
+}
+
+/* Those of the options become part of the policy, so that the record says which there were. */
+static int name_secrets(json_t *policy, const struct option_texts *texts, struct fault *f)
+{
+	json_t *list = json_object_get(policy, "secrets");
+
+	if (texts->count == 0)
+		return 0;
+	if (!list) {
+		list = json_array();
+		json_object_set_new(policy, "secrets", list);
+	}
+	for (size_t i = 0; i < texts->count; i++) {
+		cleanup(free) char *name = NULL;
+		const char *source;
+		int r = split("--secret", texts->items[i], "NAME=env:VAR, NAME=file:PATH", &name,
+			      &source, f);
+
+		if (r < 0)
+			return r;
+		if (json_array_append_new(
+			    list, json_pack("{s:s, s:s}", "name", name, "source", source)) < 0)
+			return fault_set(f, -EINVAL, "usage", "--secret %s: not text", name);
+	}
+	return 0;
+}
+
+static int add_secrets(json_t *message, json_t *policy, struct fault *f)
+{
+	json_t *values = json_array(), *secret;
+	size_t i;
+
+	json_object_set_new(message, "secrets", values);
+	json_array_foreach(json_object_get(policy, "secrets"), i, secret)
+	{
+		const char *name = json_string_value(json_object_get(secret, "name"));
+		json_t *value = NULL;
+		int r = read_secret(name, json_string_value(json_object_get(secret, "source")),
+				    &value, f);
+
+		if (r < 0)
+			return r;
+		json_array_append_new(values,
+				      json_pack("{s:s, s:o}", "name", name, "value", value));
+	}
+	return 0;
+}
+
+/* ---- the rest ---- */
+
+static int add_policy(const struct run_options *o, json_t *message, uint64_t *ret_ring_bytes,
+		      struct fault *f)
+{
+	cleanup(json) json_t *policy = NULL;
+
+	if (o->policy) {
+		int r = settings_read(policy_settings, o->policy, &policy, f);
+		if (r < 0)
+			return r;
+	} else {
+		policy = json_object();
+	}
+	int r = name_secrets(policy, &o->secrets, f);
+	if (r == 0)
+		r = settings_check(policy_settings, policy, f);
+	if (r == 0)
+		r = add_secrets(message, policy, f);
+	if (r < 0)
+		return r;
+	*ret_ring_bytes = json_integer_value(json_object_get(policy, "ring_bytes"));
+	json_object_set(message, "policy", policy);
+	return 0;
+}
+
+static int add_workspace(const struct run_options *o, json_t *message, struct fault *f)
+{
+	struct stat st;
+
+	if (!o->workspace)
+		return 0;
+	cleanup(free) char *path = realpath(o->workspace, NULL);
+	if (!path || stat(path, &st) < 0)
+		return fault_set(f, -errno, "usage", "--workspace %s: %s", o->workspace,
+				 strerror(errno));
+	if (!S_ISDIR(st.st_mode))
+		return fault_set(f, -ENOTDIR, "usage", "--workspace %s: not a directory",
+				 o->workspace);
+	json_object_set_new(message, "workspace", json_string(path));
+	return 0;
+}
+
+static void add_text(json_t *message, const char *key, const char *text)
+{
+	if (text)
+		json_object_set_new(message, key, text_value(text));
+}
+
+static void add_choice(json_t *message, const char *key, const char *const *choices, int index)
+{
+	if (index >= 0)
+		json_object_set_new(message, key, json_string(choices[index]));
+}
+
+static int add_state(const struct run_options *o, json_t *message, struct fault *f)
+{
+	if (!o->state)
+		return 0;
+	cleanup(free) char *state = run_absolute_path(o->state);
+	if (!state)
+		return fault_set(f, -ENOMEM, "no_memory", "out of memory");
+	add_text(message, "state", state);
+	return 0;
+}
+
+/* The session's terminal is of the kind that the user's is. */
+static void add_term(json_t *message)
+{
+	json_t *env = json_object_get(message, "env");
+	const char *term = getenv("TERM");
+
+	if (term && *term && !json_object_get(env, "TERM"))
+		json_object_set_new(env, "TERM", text_value(term));
+}
+
+int run_request_make(const struct run_options *o, int argument_count, char **command, bool tty,
+		     json_t **ret_message, uint64_t *ret_ring_bytes, struct fault *ret_fault)
+{
+	cleanup(json) json_t *message =
+		json_pack("{s:s, s:[], s:b}", "request", "session.run", "command", "tty", tty);
+	json_t *argv = json_object_get(message, "command");
+
+	for (int i = 0; i < argument_count; i++)
+		json_array_append_new(argv, text_value(command[i]));
+	add_text(message, "name", o->name);
+	add_text(message, "tenant", o->tenant);
+	add_text(message, "cwd", o->cwd);
+	add_text(message, "policy_file", o->policy);
+	add_choice(message, "net", run_nets, o->net);
+	add_choice(message, "on_loss", run_losses, o->on_loss);
+	add_choice(message, "user", run_users, o->user);
+
+	int r = add_map(message, "env", "--env", &o->env, ret_fault);
+	if (r == 0)
+		r = add_map(message, "labels", "--label", &o->labels, ret_fault);
+	if (r == 0)
+		r = add_policy(o, message, ret_ring_bytes, ret_fault);
+	if (r == 0)
+		r = add_workspace(o, message, ret_fault);
+	if (r == 0)
+		r = add_state(o, message, ret_fault);
+	if (r < 0)
+		return r;
+	if (tty)
+		add_term(message);
+	*ret_message = take(message);
+	return 0;
+}
