@@ -130,8 +130,9 @@ static __always_inline struct scratch *scratch_of_cpu(void)
 	return bpf_map_lookup_elem(&scratches, &cpu);
 }
 
-static __always_inline void *emit_begin(const struct session_slot *slot, __u32 kind, __u32 class,
-					__u32 size)
+static __always_inline void *emit_begin_for(const struct session_slot *slot,
+					    struct task_struct *task, __u32 kind, __u32 class,
+					    __u32 size)
 {
 	__u64 number = take_number(slot, class);
 	struct scratch *scratch = scratch_of_cpu();
@@ -143,8 +144,8 @@ static __always_inline void *emit_begin(const struct session_slot *slot, __u32 k
 	}
 	scratch->busy = 1;
 	head = (struct wire_head *)scratch->data;
-	fill_head(slot, head, bpf_get_current_task_btf());
-	head->cgroup = bpf_get_current_ancestor_cgroup_id(session_level + 1);
+	fill_head(slot, head, task);
+	head->cgroup = 0;
 	head->number = number;
 	head->kind = kind;
 	head->class = class;
@@ -152,9 +153,24 @@ static __always_inline void *emit_begin(const struct session_slot *slot, __u32 k
 	return head;
 }
 
+static __always_inline void *emit_begin(const struct session_slot *slot, __u32 kind, __u32 class,
+					__u32 size)
+{
+	struct wire_head *head =
+		emit_begin_for(slot, bpf_get_current_task_btf(), kind, class, size);
+
+	if (head)
+		head->cgroup = bpf_get_current_ancestor_cgroup_id(session_level + 1);
+	return head;
+}
+
 #define EMIT_BEGIN(slot, name)                                                                     \
 	((struct wire_##name *)emit_begin(slot, WIRE_KIND_##name, EMIT_CLASS_##name,               \
 					  sizeof(struct wire_##name)))
+/* The record of what happens to another task than the current one. */
+#define EMIT_BEGIN_FOR(slot, task, name)                                                           \
+	((struct wire_##name *)emit_begin_for(slot, task, WIRE_KIND_##name, EMIT_CLASS_##name,     \
+					      sizeof(struct wire_##name)))
 
 enum emit_class {
 #define RECORD(name, class) EMIT_CLASS_##name = WIRE_CLASS_##class,

@@ -29,6 +29,10 @@ typedef struct {
 	__u64 val;
 } kernel_cap_t;
 
+struct list_head {
+	struct list_head *next;
+};
+
 struct hlist_bl_node {
 	struct hlist_bl_node *next, **pprev;
 };
@@ -65,6 +69,7 @@ struct dentry {
 
 struct vfsmount {
 	struct dentry *mnt_root;
+	int mnt_flags;
 };
 
 struct mnt_namespace;
@@ -82,6 +87,7 @@ struct path {
 };
 
 struct file {
+	atomic_long_t f_count; /* until 6.12 */
 	__u32 f_mode;
 	__u32 f_flags;
 	struct path f_path;
@@ -90,9 +96,20 @@ struct file {
 	long long f_pos;
 };
 
+typedef struct {
+	atomic_long_t refcnt;
+} file_ref_t;
+
+/* Since 6.13. Counts from 0: one reference. */
+struct file___ref {
+	file_ref_t f_ref;
+};
+
 struct fdtable {
 	unsigned int max_fds;
 	struct file **fd;
+	unsigned long *close_on_exec;
+	unsigned long *open_fds;
 };
 
 struct files_struct {
@@ -101,6 +118,7 @@ struct files_struct {
 };
 
 struct fs_struct {
+	int umask;
 	struct path root;
 	struct path pwd;
 };
@@ -108,6 +126,11 @@ struct fs_struct {
 struct mm_struct {
 	unsigned long arg_start, arg_end, env_start, env_end;
 	struct file *exe_file;
+};
+
+struct vm_area_struct {
+	unsigned long vm_flags;
+	struct file *vm_file;
 };
 
 struct upid {
@@ -137,13 +160,47 @@ struct thread_info {
 	__u32 status;
 };
 
+struct signal_struct {
+	atomic_t live;
+	int nr_threads;
+	struct list_head thread_head;
+	int group_exit_code;
+	unsigned int flags;
+	unsigned long maxrss;
+	unsigned long long sum_sched_runtime;
+};
+
+struct sched_entity {
+	__u64 sum_exec_runtime;
+};
+
+struct kernfs_node {
+	__u64 id;
+};
+
+struct cgroup_root {
+	int hierarchy_id;
+};
+
+struct cgroup {
+	int level;
+	struct kernfs_node *kn;
+	struct cgroup_root *root;
+	struct cgroup *ancestors[1]; /* one for each level, itself included; since 6.1 */
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int flags;
 	int pid, tgid;
 	int exit_code;
 	__u64 start_boottime;
-	__u64 utime, stime;
+	struct sched_entity se;
+	struct list_head thread_node;
 	struct task_struct *group_leader;
 	struct task_struct *real_parent;
 	struct pid *thread_pid;
@@ -151,7 +208,13 @@ struct task_struct {
 	struct files_struct *files;
 	struct fs_struct *fs;
 	struct nsproxy *nsproxy;
+	struct signal_struct *signal;
+	struct css_set *cgroups;
 	const struct cred *cred;
+};
+
+struct trace_event_raw_sys_enter {
+	unsigned long args[6];
 };
 
 struct linux_binprm {

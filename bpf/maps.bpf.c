@@ -4,4 +4,6 @@
 #define MAPS_HERE
 #include "maps.h"
 
+#include "credentials.h"
+
 char LICENSE[] SEC("license") = "GPL";

@@ -72,6 +72,20 @@ struct path_walk {
 	__u32 reserved;
 };
 
+/* Where a walk over an argument vector stands; see exec.bpf.c. */
+struct argument_walk {
+	__u64 number;	/* of the record that the pieces belong to */
+	__u64 offset;	/* of the next piece in the whole value */
+	__u64 at;	/* next byte, in the session's memory */
+	__u64 end;	/* of the argument area */
+	__u64 pointers; /* next element of argv */
+	__u64 bytes;	/* seen so far */
+	__u32 count;	/* arguments seen so far */
+	__u32 fill;	/* where in the scratch's data the next byte goes */
+	__u32 limit;	/* not to be passed by it */
+	__u32 state;	/* enum argument_state */
+};
+
 /*
  * Where a record is put together: twice the longest record, so that a masked offset plus a piece
  * stays inside. The state of a loop is here and not on the stack too: of memory the verifier keeps
@@ -81,6 +95,7 @@ struct scratch {
 	__u32 busy;
 	__u32 reserved;
 	struct path_walk walk;
+	struct argument_walk arguments;
 	__u8 data[2 * WIRE_LENGTH_MAX];
 };
 

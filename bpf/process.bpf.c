@@ -1,46 +1,210 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Processes: fork, exec, failed exec, exit, credentials, cgroup.
+ * Processes: fork, exit, change of credentials, move to another cgroup. Exec is in exec.bpf.c.
  */
-#include "emit.h"
+#include "credentials.h"
 #include "path.h"
+#include "syscalls.h"
 
-/* A new process, not a new thread. tp_btf since 5.5: both tasks as typed pointers, before the child
- * runs. */
+#define SIGNAL_GROUP_EXIT 4
+#define PAGE_BYTES 4096
+#define THREADS_MAX 65536
+#define CGROUP_PATH_ROOM 4096
+
+/* The cgroup that @cgroup lies in at depth @level, or 0 if it is less deep. */
+static __always_inline __u64 ancestor_of(struct cgroup *cgroup, __u32 level)
+{
+	struct cgroup *ancestor = NULL;
+
+	if ((__u32)cgroup->level < level)
+		return 0;
+	bpf_probe_read_kernel(&ancestor, sizeof(ancestor),
+			      (void *)cgroup + bpf_core_field_offset(struct cgroup, ancestors) +
+				      level * sizeof(ancestor));
+	return BPF_CORE_READ(ancestor, kn, id);
+}
+
+/* A new process or thread. tp_btf since 5.5: both tasks as typed pointers, before the child runs.
+ */
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
 	struct session_slot *slot = session_of_current_or_setup();
 	struct wire_process_fork *r;
+	__u32 pid = child->tgid;
 
-	if (!slot || BPF_CORE_READ(child, pid) != BPF_CORE_READ(child, tgid))
+	if (!slot)
 		return 0;
+	remember_credentials(child);
+	if (child->pid != child->tgid)
+		return 0;
+	if (is_setup(parent, slot))
+		bpf_map_update_elem(&starting, &pid, &pid, BPF_ANY);
 	r = EMIT_BEGIN(slot, process_fork);
 	if (!r)
 		return 0;
-	r->child_start_ns = BPF_CORE_READ(child, start_boottime);
-	r->child_cgroup = 0;
-	r->child_pid = BPF_CORE_READ(child, tgid);
+	r->child_start_ns = child->start_boottime;
+	r->child_cgroup = ancestor_of(child->cgroups->dfl_cgrp, session_level + 1);
+	r->child_pid = pid;
 	r->child_ns_pid = ns_pid_of(slot, child);
 	emit_end(slot, r);
 	return 0;
 }
 
-SEC("tp_btf/sched_process_exec")
-int BPF_PROG(on_exec, struct task_struct *task, int old_pid, struct linux_binprm *bprm)
-{
-	struct session_slot *slot = session_of_current();
-	struct wire_process_exec *r;
-	__u32 flags = 0, length;
+/* ---- exit ---- */
 
-	if (!slot)
+struct thread_sum {
+	struct list_head *next, *end;
+	__u64 cpu_ns;
+};
+
+static long add_thread(__u32 index, void *context)
+{
+	struct thread_sum *sum = context;
+	struct list_head *next = sum->next;
+	struct task_struct *task;
+
+	if (!next || next == sum->end)
+		return 1;
+	task = (void *)next - bpf_core_field_offset(struct task_struct, thread_node);
+	sum->cpu_ns += BPF_CORE_READ(task, se.sum_exec_runtime);
+	sum->next = BPF_CORE_READ(next, next);
+	return 0;
+}
+
+/* Processor time of the whole group: threads that have gone, and those that are still listed. */
+static __always_inline __u64 cpu_time_of(struct task_struct *task)
+{
+	struct signal_struct *signal = task->signal;
+	struct thread_sum sum = {
+		.next = signal->thread_head.next,
+		.end = (void *)signal + bpf_core_field_offset(struct signal_struct, thread_head),
+	};
+
+	bpf_loop(THREADS_MAX, add_thread, &sum, 0);
+	return signal->sum_sched_runtime + sum.cpu_ns;
+}
+
+/* The last thread of its group: the count of the living is 0 then. Two that end at once both see
+ * that, so the first of them takes the part. */
+static __always_inline bool is_last_thread(struct task_struct *task)
+{
+	struct signal_struct *signal = task->signal;
+	struct credentials_seen *seen;
+
+	if (signal->live.counter > 0)
+		return false;
+	if (signal->nr_threads == 1)
+		return true;
+	seen = bpf_task_storage_get(&credentials_seen, task->group_leader, NULL, 0);
+	return !seen || __sync_fetch_and_add(&seen->ended, 1) == 0;
+}
+
+/* A process ends. tp_btf since 5.5: files, credentials and usage are all still there. */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct *task)
+{
+	struct session_slot *slot = session_of_current_or_setup();
+	struct signal_struct *signal = task->signal;
+	struct wire_process_exit *r;
+	__u32 pid = task->tgid;
+
+	if (!slot || pid == slot->init_pid || !is_last_thread(task))
 		return 0;
-	r = EMIT_BEGIN(slot, process_exec);
+	end_of_setup(pid);
+	r = EMIT_BEGIN(slot, process_exit);
 	if (!r)
 		return 0;
-	length = path_tail(r, &task->fs->pwd, 16384, &flags);
-	EMIT_TAIL(r, cwd, length);
-	r->cwd_flags = flags;
+	r->cpu_ns = cpu_time_of(task);
+	r->memory_peak = signal->maxrss * PAGE_BYTES;
+	/* What wait(2) gives: the group's status, or the leader's if all threads ended by
+	 * themselves. */
+	r->exit_code = signal->flags & SIGNAL_GROUP_EXIT ? signal->group_exit_code
+							 : task->group_leader->exit_code;
+	r->reserved = 0;
 	emit_end(slot, r);
+	return 0;
+}
+
+/* ---- credentials ---- */
+
+/* A call that may have changed the thread's credentials has returned. */
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_exit_credentials, struct pt_regs *regs, long ret)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct credentials_seen *seen, before = {};
+	struct session_slot *slot;
+	struct credentials now;
+	struct wire_process_cred *r;
+
+	if (ret < 0)
+		return 0;
+	slot = session_of_current();
+	if (!slot)
+		return 0;
+	read_credentials(task, &now);
+	seen = bpf_task_storage_get(&credentials_seen, task, NULL, 0);
+	if (seen)
+		before = *seen;
+	if (seen && same_credentials(&before.credentials, &now))
+		return 0;
+	remember_credentials(task);
+	r = EMIT_BEGIN(slot, process_cred);
+	if (!r)
+		return 0;
+	if (!seen)
+		r->head.flags |= WIRE_FLAG_FAULT;
+	r->caps = now.caps;
+	r->uid = now.uid;
+	r->gid = now.gid;
+	r->euid = now.euid;
+	r->egid = now.egid;
+	r->old_caps = before.credentials.caps;
+	r->old_uid = before.credentials.uid;
+	r->old_gid = before.credentials.gid;
+	r->old_euid = before.credentials.euid;
+	r->old_egid = before.credentials.egid;
+	emit_end(slot, r);
+	return 0;
+}
+
+/* ---- cgroup ---- */
+
+static __always_inline void emit_move(__u64 session, bool inside, struct cgroup *to,
+				      const char *path, struct task_struct *task)
+{
+	struct session_slot *slot = bpf_map_lookup_elem(&sessions, &session);
+	struct wire_process_cgroup *r;
+	long length;
+
+	if (!slot || (__u32)task->tgid == slot->init_pid)
+		return;
+	r = EMIT_BEGIN_FOR(slot, task, process_cgroup);
+	if (!r)
+		return;
+	r->head.cgroup = inside ? ancestor_of(to, session_level + 1) : 0;
+	r->to_cgroup = to->kn->id;
+	r->inside = inside;
+	length = bpf_probe_read_kernel_str(emit_tail_room(r), CGROUP_PATH_ROOM, path);
+	EMIT_TAIL(r, path, length > 0 ? length - 1 : 0);
+	emit_end(slot, r);
+}
+
+/* A process was moved, by whomever: into a session, within it, or out of it. tp_btf since 5.5;
+ * after the move, for the leader of what moves. */
+SEC("tp_btf/cgroup_attach_task")
+int BPF_PROG(on_cgroup_attach, struct cgroup *to, const char *path, struct task_struct *task)
+{
+	struct credentials_seen *seen;
+	__u64 session;
+
+	if (to->root->hierarchy_id != 0) /* v1 */
+		return 0;
+	session = ancestor_of(to, session_level);
+	emit_move(session, true, to, path, task);
+	seen = bpf_task_storage_get(&credentials_seen, task, NULL, 0);
+	if (seen && seen->session != session)
+		emit_move(seen->session, false, to, path, task);
 	return 0;
 }

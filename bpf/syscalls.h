@@ -30,7 +30,19 @@
 	CALL(socketpair, on_exit_socketpair) \
 	CALL(sendto, on_exit_send) \
 	CALL(sendmsg, on_exit_send) \
-	CALL(sendmmsg, on_exit_send)
+	CALL(sendmmsg, on_exit_send) \
+	CALL(execve, on_exit_exec) \
+	CALL(execveat, on_exit_exec) \
+	CALL(setuid, on_exit_credentials) \
+	CALL(setgid, on_exit_credentials) \
+	CALL(setreuid, on_exit_credentials) \
+	CALL(setregid, on_exit_credentials) \
+	CALL(setresuid, on_exit_credentials) \
+	CALL(setresgid, on_exit_credentials) \
+	CALL(setfsuid, on_exit_credentials) \
+	CALL(capset, on_exit_credentials) \
+	CALL(unshare, on_exit_credentials) \
+	CALL(setns, on_exit_credentials)
 /* clang-format on */
 
 #define SYSCALL_ARG1(regs) ((regs)->di)

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Exec, and exec that failed. An argument vector may be megabytes long: its first piece goes with
+ * the record, the rest in chunks that follow at once on the same CPU.
+ */
+#include "credentials.h"
+#include "path.h"
+#include "syscalls.h"
+
+#define EXE_ROOM 8192
+#define CWD_ROOM 12288
+#define REQUESTED_ROOM 4608 /* PATH_MAX behind /dev/fd/N/ */
+#define INTERPRETER_ROOM 512
+#define STDIN_ROOM 4096
+_Static_assert(sizeof(struct wire_process_exec) + EXE_ROOM + CWD_ROOM + REQUESTED_ROOM +
+			       INTERPRETER_ROOM + WIRE_PIECE_MAX + STDIN_ROOM <=
+		       WIRE_LENGTH_MAX,
+	       "an exec fits one record and chunks");
+
+#define AREA_CHUNKS_MAX 256 /* 8 MiB: the kernel takes at most 6 */
+
+/* Of a vector that no exec has copied, and that may be of any size: what is sent, what is counted,
+ * and the steps to it. */
+#define VECTOR_CHUNKS_MAX 64
+#define VECTOR_BYTES_MAX (8ull << 20)
+#define VECTOR_STEPS_MAX (1 << 19)
+
+/* The tails' places in their records, for the chunks. */
+#define NOT_A_TAIL(name)
+#define EXEC_TAIL(name) EXEC_TAIL_##name,
+#define EXEC_FAILED_TAIL(name) EXEC_FAILED_TAIL_##name,
+enum { WIRE_process_exec(NOT_A_TAIL, NOT_A_TAIL, EXEC_TAIL) };
+enum { WIRE_process_exec_failed(NOT_A_TAIL, NOT_A_TAIL, EXEC_FAILED_TAIL) };
+
+/* ---- exec ---- */
+
+static __always_inline void fill_exe(struct wire_process_exec *r, struct file *file)
+{
+	struct inode *inode = file->f_inode;
+	__u32 flags = 0, length = path_tail(r, &file->f_path, EXE_ROOM, &flags);
+
+	EMIT_TAIL(r, exe, length);
+	r->exe_flags = flags;
+	r->exe_dev = inode->i_sb->s_dev;
+	r->exe_ino = inode->i_ino;
+	r->exe_nlink = inode->i_nlink;
+}
+
+static __always_inline void fill_names(struct wire_process_exec *r, struct linux_binprm *bprm)
+{
+	const char *filename = bprm->filename, *interp = bprm->interp;
+	long length = bpf_probe_read_kernel_str(emit_tail_room(r), REQUESTED_ROOM, filename);
+
+	EMIT_TAIL(r, requested, length > 0 ? length - 1 : 0);
+	length = 0;
+	if (interp != filename)
+		length = bpf_probe_read_kernel_str(emit_tail_room(r), INTERPRETER_ROOM, interp);
+	EMIT_TAIL(r, interpreter, length > 0 ? length - 1 : 0);
+}
+
+/* The first piece of the argument area. At this hook the memory has one thread, which is here: what
+ * is read is what the program will find. */
+static __always_inline void fill_arguments(struct wire_process_exec *r, struct mm_struct *mm,
+					   struct argument_walk *w)
+{
+	__u64 start = mm->arg_start, left = mm->arg_end - start;
+	__u32 size = left > WIRE_PIECE_MAX ? WIRE_PIECE_MAX : left;
+
+	r->argv_bytes = left;
+	w->number = r->head.number;
+	w->offset = size;
+	w->at = start + size;
+	w->end = start + left;
+	if (left > size)
+		r->head.flags |= WIRE_FLAG_CONTINUED;
+	if (bpf_probe_read_user(emit_tail_room(r), size, (void *)start)) {
+		r->head.flags |= WIRE_FLAG_FAULT;
+		size = 0;
+	}
+	EMIT_TAIL(r, argv, size);
+}
+
+static __always_inline void fill_stdin(struct wire_process_exec *r, struct task_struct *task)
+{
+	__u32 flags = 0, length = 0;
+	struct file *file = NULL;
+
+	bpf_probe_read_kernel(&file, sizeof(file), task->files->fdt->fd);
+	r->stdin_mode = BPF_CORE_READ(file, f_inode, i_mode);
+	r->stdin_rdev = BPF_CORE_READ(file, f_inode, i_rdev);
+	if (file)
+		length = path_tail(r, &file->f_path, STDIN_ROOM, &flags);
+	EMIT_TAIL(r, stdin_path, length);
+	r->stdin_flags = flags;
+}
+
+static __always_inline void fill_who(struct wire_process_exec *r, const struct session_slot *slot,
+				     struct task_struct *task)
+{
+	struct task_struct *parent = task->real_parent->group_leader;
+	struct credentials now;
+
+	read_credentials(task, &now);
+	r->caps = now.caps;
+	r->uid = now.uid;
+	r->gid = now.gid;
+	r->euid = now.euid;
+	r->egid = now.egid;
+	r->parent_start_ns = parent->start_boottime;
+	r->parent_pid = parent->tgid;
+	r->parent_ns_pid = ns_pid_of(slot, parent);
+	r->reserved = 0;
+}
+
+static long emit_area_chunk(__u32 index, void *context)
+{
+	struct session_slot *slot = session_of_current_or_setup();
+	struct scratch *scratch = scratch_of_cpu();
+	struct argument_walk *w;
+	struct wire_chunk *r;
+	__u64 left;
+	__u32 size;
+
+	if (!slot || !scratch)
+		return 1;
+	r = EMIT_BEGIN(slot, chunk);
+	if (!r)
+		return 1;
+	w = &scratch->arguments;
+	left = w->end - w->at;
+	size = left > WIRE_PIECE_MAX ? WIRE_PIECE_MAX : left;
+	r->of = w->number;
+	r->offset = w->offset;
+	r->tail = EXEC_TAIL_argv;
+	if (left > size)
+		r->head.flags |= WIRE_FLAG_CONTINUED;
+	w->offset += size;
+	w->at += size;
+	if (bpf_probe_read_user(emit_tail_room(r), size, (void *)(w->at - size))) {
+		r->head.flags |= WIRE_FLAG_FAULT;
+		size = 0;
+	}
+	EMIT_TAIL(r, data, size);
+	emit_end(slot, r);
+	return left <= WIRE_PIECE_MAX;
+}
+
+/* A process runs another program. tp_btf since 5.5: behind the point of no return, before the first
+ * instruction; the kernel's own objects say which file it is and by which names it was found. */
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct *task, int old_tid, struct linux_binprm *bprm)
+{
+	struct session_slot *slot = session_of_current();
+	struct scratch *scratch = scratch_of_cpu();
+	__u32 flags = 0, length;
+	struct wire_process_exec *r;
+	bool more;
+
+	if (!slot || !scratch)
+		return 0;
+	end_of_setup(task->tgid);
+	remember_credentials(task);
+	r = EMIT_BEGIN(slot, process_exec);
+	if (!r)
+		return 0;
+	r->head.tid = old_tid;
+	r->argc = bprm->argc;
+	fill_exe(r, bprm->file);
+	length = path_tail(r, &task->fs->pwd, CWD_ROOM, &flags);
+	EMIT_TAIL(r, cwd, length);
+	r->cwd_flags = flags;
+	fill_names(r, bprm);
+	fill_arguments(r, task->mm, &scratch->arguments);
+	fill_stdin(r, task);
+	fill_who(r, slot, task);
+	more = r->head.flags & WIRE_FLAG_CONTINUED;
+	if (!emit_end(slot, r) && more)
+		bpf_loop(AREA_CHUNKS_MAX, emit_area_chunk, NULL, 0);
+	return 0;
+}
+
+/* ---- failed exec ---- */
+
+enum argument_state {
+	ARGUMENTS_MORE,	  /* there is more than fitted */
+	ARGUMENTS_DONE,	  /* the vector's end was seen */
+	ARGUMENTS_FAULT,  /* memory that is not there, or absurdly much of it */
+	ARGUMENTS_COUNTED /* as MORE, but only count: what is read is thrown away */
+};
+
+/* One argument, or a piece of one. */
+static long argument_step(__u32 index, void *context)
+{
+	struct scratch *scratch = scratch_of_cpu();
+	__u32 offset, room;
+	struct argument_walk *w;
+	bool counting;
+	long size;
+
+	if (!scratch)
+		return 1;
+	w = &scratch->arguments;
+	counting = w->state == ARGUMENTS_COUNTED;
+	if (!w->at) {
+		__u64 next = 0;
+
+		if (bpf_probe_read_user(&next, sizeof(next), (void *)w->pointers)) {
+			w->state = ARGUMENTS_FAULT;
+			return 1;
+		}
+		if (!next) {
+			w->state = ARGUMENTS_DONE;
+			return 1;
+		}
+		w->at = next;
+		w->pointers += sizeof(next);
+		w->count++;
+	}
+	offset = counting ? WIRE_LENGTH_MAX : w->fill & (WIRE_LENGTH_MAX - 1);
+	room = counting ? WIRE_PIECE_MAX : w->limit - w->fill;
+	if (room > WIRE_PIECE_MAX)
+		room = WIRE_PIECE_MAX;
+	if (room < 2)
+		return 1;
+	BARRIER_VAR(offset);
+	size = bpf_probe_read_user_str(scratch->data + offset, room, (void *)w->at);
+	if (size <= 0 || w->bytes > VECTOR_BYTES_MAX) {
+		w->state = ARGUMENTS_FAULT;
+		return 1;
+	}
+	if (size == room) {
+		size--; /* the NUL is the helper's, not the argument's */
+		w->at += size;
+	} else {
+		w->at = 0;
+	}
+	w->bytes += size;
+	if (!counting)
+		w->fill += size;
+	return 0;
+}
+
+/* Fill a tail with as much of the vector as fits. Returns its length. */
+static __always_inline __u32 argument_tail(void *record, struct argument_walk *w)
+{
+	struct wire_head *head = record;
+
+	w->state = ARGUMENTS_MORE;
+	w->fill = head->length;
+	w->limit = w->fill + WIRE_PIECE_MAX;
+	if (bpf_loop(VECTOR_STEPS_MAX, argument_step, NULL, 0) == VECTOR_STEPS_MAX)
+		w->state = ARGUMENTS_FAULT;
+	return w->fill - head->length;
+}
+
+/* How long is what did not fit? */
+static __always_inline void count_rest(struct argument_walk *w, bool *ret_complete)
+{
+	__u64 at = w->at, pointers = w->pointers;
+
+	w->state = ARGUMENTS_COUNTED;
+	if (bpf_loop(VECTOR_STEPS_MAX, argument_step, NULL, 0) == VECTOR_STEPS_MAX)
+		w->state = ARGUMENTS_FAULT;
+	*ret_complete = w->state == ARGUMENTS_DONE;
+	w->at = at;
+	w->pointers = pointers;
+}
+
+static long emit_vector_chunk(__u32 index, void *context)
+{
+	struct session_slot *slot = session_of_current_or_setup();
+	struct scratch *scratch = scratch_of_cpu();
+	struct argument_walk *w;
+	struct wire_chunk *r;
+	__u32 length, more;
+
+	if (!slot || !scratch)
+		return 1;
+	r = EMIT_BEGIN(slot, chunk);
+	if (!r)
+		return 1;
+	w = &scratch->arguments;
+	r->of = w->number;
+	r->offset = w->offset;
+	r->tail = EXEC_FAILED_TAIL_argv;
+	length = argument_tail(r, w);
+	w->offset += length;
+	EMIT_TAIL(r, data, length);
+	more = w->state == ARGUMENTS_MORE && index < VECTOR_CHUNKS_MAX - 1;
+	if (more)
+		r->head.flags |= WIRE_FLAG_CONTINUED;
+	emit_end(slot, r);
+	return !more;
+}
+
+/* execve or execveat has returned, so it failed. Also of vitrine-init's child: that is the command
+ * that could not be run. */
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_exit_exec, struct pt_regs *regs, long ret)
+{
+	bool at = regs->orig_ax == __NR_execveat, complete, more;
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct wire_process_exec_failed *r;
+	struct scratch *scratch = scratch_of_cpu();
+	struct session_slot *slot;
+	struct argument_walk *w;
+	__u32 flags = 0, length;
+	const void *name;
+	long size;
+
+	if (ret >= 0)
+		return 0;
+	slot = session_of_current_or_setup();
+	if (!slot || !scratch || (__u32)task->tgid == slot->init_pid)
+		return 0;
+	r = EMIT_BEGIN(slot, process_exec_failed);
+	if (!r)
+		return 0;
+	r->result = ret;
+	length = path_tail(r, &task->fs->pwd, CWD_ROOM, &flags);
+	EMIT_TAIL(r, cwd, length);
+	r->cwd_flags = flags;
+	name = (void *)(at ? SYSCALL_ARG2(regs) : SYSCALL_ARG1(regs));
+	size = bpf_probe_read_user_str(emit_tail_room(r), REQUESTED_ROOM, name);
+	EMIT_TAIL(r, requested, size > 0 ? size - 1 : 0);
+
+	w = &scratch->arguments;
+	w->number = r->head.number;
+	w->pointers = at ? SYSCALL_ARG3(regs) : SYSCALL_ARG2(regs);
+	w->at = w->bytes = w->count = 0;
+	if (w->pointers) {
+		length = argument_tail(r, w);
+	} else {
+		length = 0;
+		w->state = ARGUMENTS_DONE;
+	}
+	EMIT_TAIL(r, argv, length);
+	w->offset = length;
+	more = w->state == ARGUMENTS_MORE;
+	complete = w->state == ARGUMENTS_DONE;
+	if (more) {
+		r->head.flags |= WIRE_FLAG_CONTINUED;
+		count_rest(w, &complete);
+	}
+	if (!complete)
+		r->head.flags |= WIRE_FLAG_FAULT;
+	r->argv_bytes = w->bytes;
+	r->argc = w->count;
+	w->bytes = 0;
+	if (!emit_end(slot, r) && more)
+		bpf_loop(VECTOR_CHUNKS_MAX, emit_vector_chunk, NULL, 0);
+	return 0;
+}
