@@ -94,7 +94,7 @@ int capture_finish(struct capture *c, int written_files_map_fd)
 
 /* ---- an event ---- */
 
-static uint32_t exec_of(const struct capture *c, uint64_t cgroup)
+uint32_t capture_exec_of(const struct capture *c, uint64_t cgroup)
 {
 	size_t count = sizeof(c->execs) / sizeof(c->execs[0]);
 
@@ -106,7 +106,7 @@ static uint32_t exec_of(const struct capture *c, uint64_t cgroup)
 
 static void put_who(struct capture *c, const struct wire_head *head)
 {
-	uint32_t exec = head->cgroup ? exec_of(c, head->cgroup) : 0;
+	uint32_t exec = head->cgroup ? capture_exec_of(c, head->cgroup) : 0;
 
 	if (exec)
 		event_put_u64(&c->event, FIELD_exec, exec);

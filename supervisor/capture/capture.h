@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/sysmacros.h>
 
 struct processes;
 struct files;
@@ -81,6 +82,15 @@ int capture_finish(struct capture *c, int written_files_map_fd);
  * host_pid, tid). */
 struct event *capture_begin(struct capture *c, const struct wire_record *record,
 			    enum event_kind kind);
+
+/* Number of the command whose cgroup @cgroup is; 0 if it is none's. */
+uint32_t capture_exec_of(const struct capture *c, uint64_t cgroup);
+
+/* A device as stat(2) tells it, from the kernel's own form (s_dev, i_rdev). */
+static inline uint64_t capture_dev(uint64_t kernel_dev)
+{
+	return makedev(kernel_dev >> 20, kernel_dev & 0xfffff);
+}
 
 /* Text made in the scratch; NULL when it is full (the field is then absent). */
 const char *capture_text(struct capture *c, const char *format, ...)
