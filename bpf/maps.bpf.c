@@ -5,5 +5,6 @@
 #include "maps.h"
 
 #include "credentials.h"
+#include "file_maps.h"
 
 char LICENSE[] SEC("license") = "GPL";

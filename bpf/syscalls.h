@@ -14,6 +14,17 @@
 
 #include <asm/unistd.h>
 
+/* Newer than the headers that we build with. */
+#ifndef __NR_fchmodat2
+#define __NR_fchmodat2 452
+#endif
+#ifndef __NR_setxattrat
+#define __NR_setxattrat 463
+#endif
+#ifndef __NR_removexattrat
+#define __NR_removexattrat 466
+#endif
+
 #define SYSCALL_NUMBERS 512
 
 /* clang-format off */
@@ -22,6 +33,55 @@
 	CALL(openat, on_exit_open) \
 	CALL(openat2, on_exit_open) \
 	CALL(creat, on_exit_open) \
+	CALL(open_by_handle_at, on_exit_open) \
+	CALL(write, on_exit_write) \
+	CALL(pwrite64, on_exit_write) \
+	CALL(writev, on_exit_write) \
+	CALL(pwritev, on_exit_write) \
+	CALL(pwritev2, on_exit_write) \
+	CALL(sendfile, on_exit_write) \
+	CALL(splice, on_exit_splice) \
+	CALL(copy_file_range, on_exit_splice) \
+	CALL(fallocate, on_exit_fallocate) \
+	CALL(mmap, on_exit_mmap) \
+	CALL(mprotect, on_exit_mprotect) \
+	CALL(ftruncate, on_exit_ftruncate) \
+	CALL(ioctl, on_exit_ioctl) \
+	CALL(unlink, on_exit_name) \
+	CALL(unlinkat, on_exit_name) \
+	CALL(rmdir, on_exit_name) \
+	CALL(rename, on_exit_name) \
+	CALL(renameat, on_exit_name) \
+	CALL(renameat2, on_exit_name) \
+	CALL(link, on_exit_name) \
+	CALL(linkat, on_exit_name) \
+	CALL(symlink, on_exit_name) \
+	CALL(symlinkat, on_exit_name) \
+	CALL(mkdir, on_exit_name) \
+	CALL(mkdirat, on_exit_name) \
+	CALL(mknod, on_exit_name) \
+	CALL(mknodat, on_exit_name) \
+	CALL(chmod, on_exit_attr) \
+	CALL(fchmod, on_exit_attr) \
+	CALL(fchmodat, on_exit_attr) \
+	CALL(fchmodat2, on_exit_attr) \
+	CALL(chown, on_exit_attr) \
+	CALL(lchown, on_exit_attr) \
+	CALL(fchown, on_exit_attr) \
+	CALL(fchownat, on_exit_attr) \
+	CALL(setxattr, on_exit_attr) \
+	CALL(lsetxattr, on_exit_attr) \
+	CALL(fsetxattr, on_exit_attr) \
+	CALL(setxattrat, on_exit_attr) \
+	CALL(removexattr, on_exit_attr) \
+	CALL(lremovexattr, on_exit_attr) \
+	CALL(fremovexattr, on_exit_attr) \
+	CALL(removexattrat, on_exit_attr) \
+	CALL(utime, on_exit_attr) \
+	CALL(utimes, on_exit_attr) \
+	CALL(futimesat, on_exit_attr) \
+	CALL(utimensat, on_exit_attr) \
+	CALL(truncate, on_exit_attr) \
 	CALL(connect, on_exit_connect) \
 	CALL(bind, on_exit_bind) \
 	CALL(listen, on_exit_listen) \

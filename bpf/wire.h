@@ -76,6 +76,10 @@ WIRE_RECORDS(RECORD)
 /* Slots of the rings' array: the most sessions that one daemon runs at once. */
 #define SESSION_SLOTS 1024
 
+enum session_flag {
+	SESSION_READS_EVERYWHERE = 1, /* the policy watches reads below /usr, /lib, /proc ... too */
+};
+
 /* Value of the `sessions` map (key: cgroup id of the session, 64-bit). */
 struct session_slot {
 	__u32 slot; /* index into `rings` and the counters */
@@ -85,7 +89,7 @@ struct session_slot {
 	__u64 high_water; /* bytes in the ring at which the freezing thread is woken */
 	__u64 ring_bytes; /* size of the ring */
 	__u32 pid_level;
-	__u32 reserved;
+	__u32 flags; /* enum session_flag */
 };
 
 /* `call` of a socket_call. */

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * How what a call wrote is added to the entry of the open file description.
+ */
+#pragma once
+
+#include "file.h"
+
+/* Count the current process among those that wrote. */
+static __always_inline void note_writer(struct session_slot *slot, struct written_file *entry)
+{
+	struct task_struct *task = bpf_get_current_task_btf(), *leader = task->group_leader;
+	struct writer_key key = {.file_id = entry->file_id, .slot = slot->slot};
+	__u32 pid = task->tgid;
+	__u8 seen = 1;
+
+	if (entry->pid == pid)
+		return;
+	entry->pid = pid;
+	entry->ns_pid = ns_pid_of(slot, leader);
+	entry->start_ns = leader->start_boottime;
+	entry->cgroup = bpf_get_current_ancestor_cgroup_id(session_level + 1);
+	for (int i = 0; i < WRITERS_LISTED; i++) {
+		__u32 before = __sync_val_compare_and_swap(&entry->writer[i], 0, pid);
+
+		if (before == 0)
+			__sync_fetch_and_add(&entry->writers, 1);
+		if (before == 0 || before == pid)
+			return;
+	}
+	key.pid = pid;
+	if (bpf_map_update_elem(&more_writers, &key, &seen, BPF_NOEXIST) == 0)
+		__sync_fetch_and_add(&entry->writers, 1);
+}
+
+/* The entry of @file, made now if the file was opened where nobody looked. */
+static __always_inline struct written_file *entry_of(struct session_slot *slot, struct file *file,
+						     struct inode *inode)
+{
+	struct opening opening = {.state = FILE_OPEN_LATE};
+	struct written_key key = key_of(slot, file);
+	struct written_file *entry = bpf_map_lookup_elem(&written_files, &key);
+
+	if (entry && entry->inode == (__u64)inode)
+		return entry;
+	if (entry)
+		end_entry(slot, NULL, &key, entry);
+	if (is_internal(file))
+		return NULL;
+	opening.flags = BPF_CORE_READ(file, f_flags);
+	return begin_entry(slot, file, &opening);
+}
+
+/* Something was written through @file: @bytes if the call says how many. */
+static __always_inline struct written_file *account(struct session_slot *slot, struct file *file,
+						    __u64 bytes, __u32 method)
+{
+	struct inode *inode = file ? BPF_CORE_READ(file, f_inode) : NULL;
+	struct written_file *entry;
+
+	if (!inode || (BPF_CORE_READ(inode, i_mode) & S_IFMT) != S_IFREG)
+		return NULL;
+	entry = entry_of(slot, file, inode);
+	if (!entry)
+		return NULL;
+	if (bytes)
+		__sync_fetch_and_add(&entry->bytes, bytes);
+	if (!(entry->methods & method))
+		__sync_fetch_and_or(&entry->methods, method);
+	note_writer(slot, entry);
+	return entry;
+}
