@@ -12,14 +12,16 @@
 struct reader;
 
 enum reader_state {
-	READER_RECORD,	/* a record was read */
-	READER_END,	/* no more for now: a live journal may grow; call again later */
+	READER_RECORD, /* a record was read */
+	READER_END, /* no more for now: a live journal may grow; call again later. If the file ends
+		     * within a record, reader_damage says so */
 	READER_STOPPED, /* damage: what follows is not whole; reader_damage says where and why */
 };
 
 struct reader_damage {
 	char segment[32];   /* file name */
-	uint64_t offset;    /* of the first byte that is not good */
+	uint64_t offset;    /* of the first byte that is not good; of a compressed block, where it
+			       stands */
 	uint64_t after_seq; /* last good record before it */
 	const char *why;    /* static text */
 };
@@ -37,10 +39,16 @@ enum reader_state reader_next(struct reader *r, struct event *ret_event);
  */
 int reader_seek(struct reader *r, uint64_t seq);
 
-/* After READER_STOPPED: skip to the next whole block or segment, if any; the damage is the caller's
- * to show. */
+/*
+ * After READER_STOPPED: skip to the next whole record behind the damage, if there is any; the
+ * damage is the caller's to show. What is read then follows with a hole in its numbers.
+ */
 bool reader_skip_damage(struct reader *r);
+/* NULL where there is none. */
 const struct reader_damage *reader_damage(const struct reader *r);
+
+/* The id of the session, from the first segment that was read; NULL before the first record. */
+const char *reader_session(const struct reader *r);
 
 /* True if the last segment was finished and closed (the session ended properly). */
 bool reader_is_complete(const struct reader *r);

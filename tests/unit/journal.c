@@ -1,0 +1,676 @@
+/*
+ * Writing: segments and blocks, writes that fail, and going on after a crash at any byte.
+ */
+#include "sample_journal.h"
+#include "supervisor/record/journal_format.h"
+#include "supervisor/record/segment.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+/* cmocka wants the two above */
+#include <cmocka.h>
+
+/* A world in which a write takes few bytes, and fails where it is told to. */
+struct world {
+	uint64_t room; /* bytes until the disk is full */
+	size_t most;   /* of one write; 0: all */
+	int sync_error;
+	uint64_t writes, syncs;
+};
+
+static ssize_t world_write(void *context, int fd, const void *data, size_t size)
+{
+	struct world *w = context;
+
+	w->writes++;
+	if (w->most && size > w->most)
+		size = w->most;
+	if (size > w->room)
+		size = w->room;
+	if (!size) {
+		errno = ENOSPC;
+		return -1;
+	}
+	w->room -= size;
+	return write(fd, data, size);
+}
+
+static int world_sync(void *context, int fd)
+{
+	struct world *w = context;
+
+	(void)fd;
+	w->syncs++;
+	errno = w->sync_error;
+	return w->sync_error ? -1 : 0;
+}
+
+static uint64_t world_time(void *context)
+{
+	(void)context;
+	return 5000000000;
+}
+
+static int world_random(void *context, void *data, size_t size)
+{
+	(void)context;
+	memset(data, 0x5a, size);
+	return 0;
+}
+
+#define WORLD(w)                                                                                   \
+	(&(struct journal_system){.write = world_write,                                            \
+				  .sync = world_sync,                                              \
+				  .time_ns = world_time,                                           \
+				  .boot_ns = world_time,                                           \
+				  .random = world_random,                                          \
+				  .context = (w)})
+
+static void assert_whole(const struct scratch *s, uint64_t count, bool is_complete)
+{
+	struct reader_damage damage;
+	uint64_t read;
+	bool complete;
+
+	assert_int_equal(sample_read(s, &read, &damage, &complete), READER_END);
+	assert_int_equal(read, count);
+	assert_null(damage.why);
+	assert_int_equal(complete, is_complete);
+}
+
+static void what_is_written_is_read(void **state)
+{
+	struct scratch s = scratch_new();
+	struct journal *j = sample_open(&s, NULL);
+
+	(void)state;
+	assert_int_equal(journal_next_seq(j), 1);
+	sample_append(j, 1000);
+	assert_int_equal(journal_flush(j, 1), 0);
+	assert_whole(&s, 1000, false);
+	sample_append(j, 1);
+	assert_int_equal(journal_close(j), 0);
+	assert_whole(&s, 1001, true);
+	scratch_free(&s);
+}
+
+static void nothing_is_kept_back_by_a_flush(void **state)
+{
+	struct scratch s = scratch_new();
+	struct journal *j = sample_open(&s, NULL);
+
+	(void)state;
+	for (uint64_t i = 1; i <= 50; i++) {
+		sample_append(j, 1);
+		assert_int_equal(journal_flush(j, i), 0);
+		assert_whole(&s, i, false);
+	}
+	journal_close(j);
+	scratch_free(&s);
+}
+
+static size_t count_frames(const struct scratch *s, uint32_t number, enum frame_type type)
+{
+	struct segment *segment;
+	struct frame frame;
+	size_t count = 0;
+
+	assert_int_equal(segment_open(s->fd, number, &segment), 0);
+	while (segment_next_raw(segment, &frame) == SEGMENT_FRAME)
+		count += frame.type == type;
+	segment_free(segment);
+	return count;
+}
+
+static void blocks_are_sealed_by_size_age_and_sync(void **state)
+{
+	struct scratch s = scratch_new();
+	struct journal *j =
+		sample_open(&s, &(struct journal_options){.block_bytes = 4096, .block_ns = 1000});
+
+	(void)state;
+	sample_append(j, 1);
+	assert_int_equal(journal_flush(j, 10), 0);
+	assert_int_equal(journal_flush(j, 1009), 0);
+	assert_int_equal(count_frames(&s, 0, FRAME_SEAL), 0);
+	assert_int_equal(journal_flush(j, 1010), 0); /* old */
+	assert_int_equal(count_frames(&s, 0, FRAME_SEAL), 1);
+	assert_int_equal(journal_flush(j, 9999), 0); /* nothing to seal */
+	assert_int_equal(count_frames(&s, 0, FRAME_SEAL), 1);
+
+	sample_append(j, 1);
+	assert_int_equal(journal_sync(j), 0);
+	assert_int_equal(count_frames(&s, 0, FRAME_SEAL), 2);
+	assert_int_equal(journal_sync(j), 0);
+	assert_int_equal(count_frames(&s, 0, FRAME_SEAL), 2);
+
+	sample_append(j, 200); /* some 75 bytes each */
+	assert_int_equal(journal_flush(j, 10000), 0);
+	assert_in_range(count_frames(&s, 0, FRAME_SEAL), 4, 7);
+	journal_close(j);
+	assert_whole(&s, 202, true);
+	scratch_free(&s);
+}
+
+static void segments_follow_one_another(void **state)
+{
+	struct scratch s = scratch_new();
+	struct journal *j = sample_open(
+		&s, &(struct journal_options){.segment_bytes = 8192, .block_bytes = 2048});
+	struct stat st;
+	uint64_t size = 0;
+
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		sample_append(j, 50);
+		assert_int_equal(journal_flush(j, 1), 0);
+	}
+	assert_true(scratch_has(&s, "000005.vtj"));
+	assert_int_equal(count_frames(&s, 0, FRAME_FINISH), 1);
+	for (uint32_t i = 0; i < 100; i++) {
+		char name[SEGMENT_NAME_SIZE];
+
+		segment_name(i, "", name);
+		if (!fstatat(s.fd, name, &st, 0))
+			size += (uint64_t)st.st_size;
+	}
+	assert_int_equal(journal_bytes(j), size);
+	assert_int_equal(journal_close(j), 0);
+	assert_whole(&s, 1000, true);
+	scratch_free(&s);
+}
+
+static void one_flush_may_fill_many_segments(void **state)
+{
+	struct scratch s = scratch_new();
+	struct journal *j = sample_open(
+		&s, &(struct journal_options){.segment_bytes = 4096, .block_bytes = 1024});
+
+	(void)state;
+	sample_append(j, 2000);
+	assert_int_equal(journal_flush(j, 1), 0);
+	assert_whole(&s, 2000, false);
+	assert_int_equal(journal_close(j), 0);
+	assert_whole(&s, 2000, true);
+	scratch_free(&s);
+}
+
+static void a_closed_journal_goes_on_in_a_new_segment(void **state)
+{
+	struct scratch s = scratch_new();
+	struct journal *j = sample_open(&s, NULL);
+
+	(void)state;
+	sample_append(j, 5);
+	journal_close(j);
+	j = sample_open(&s, NULL);
+	assert_int_equal(journal_next_seq(j), 6);
+	assert_int_equal(journal_close(j), 0); /* nothing came: nothing is made */
+	assert_false(scratch_has(&s, "000001.vtj"));
+
+	j = sample_open(&s, NULL);
+	sample_append(j, 5);
+	assert_int_equal(journal_flush(j, 1), 0);
+	assert_true(scratch_has(&s, "000001.vtj"));
+	assert_int_equal(journal_close(j), 0);
+	assert_whole(&s, 10, true);
+	scratch_free(&s);
+}
+
+/* A crash: the file as it is, the journal gone without a word. */
+static void crash(struct journal *j, struct world *w)
+{
+	w->room = 0;
+	w->sync_error = EIO;
+	journal_close(j);
+}
+
+static void an_open_block_goes_on_after_a_crash(void **state)
+{
+	struct scratch s = scratch_new();
+	struct world w = {.room = UINT64_MAX};
+	struct journal *j = sample_open(&s, &(struct journal_options){.system = WORLD(&w)});
+
+	(void)state;
+	sample_append(j, 10);
+	assert_int_equal(journal_sync(j), 0);
+	sample_append(j, 7);
+	assert_int_equal(journal_flush(j, 1), 0);
+	crash(j, &w);
+
+	j = sample_open(&s, NULL);
+	assert_int_equal(journal_next_seq(j), 18);
+	sample_append(j, 3);
+	assert_int_equal(journal_close(j), 0);
+	assert_whole(&s, 20, true); /* no gap: nothing was cut */
+	assert_int_equal(count_frames(&s, 0, FRAME_SEAL), 2);
+	scratch_free(&s);
+}
+
+/* A disk that fills up at byte after byte: after a retry the file is as if nothing had been. */
+static void a_failed_write_goes_on_at_its_byte(void **state)
+{
+	(void)state;
+	for (size_t step = 1; step < 200; step += 3) {
+		struct scratch s = scratch_new();
+		struct world w = {.room = UINT64_MAX, .most = 37};
+		struct journal_options options = {
+			.segment_bytes = 2048, .block_bytes = 512, .system = WORLD(&w)};
+		struct journal *j = sample_open(&s, &options);
+		uint64_t failures = 0;
+
+		w.room = 0;
+		for (uint64_t i = 1; i <= 100; i++) {
+			struct redacted record;
+			int r;
+
+			sample_record(&record, i);
+			r = journal_append(j, &record, NULL);
+			if (!r)
+				r = journal_flush(j, 1);
+			while (r) {
+				uint64_t next = journal_next_seq(j);
+
+				assert_int_equal(r, -ENOSPC);
+				assert_int_equal(journal_append(j, &record, NULL), -ENOSPC);
+				assert_int_equal(journal_flush(j, 1), -ENOSPC);
+				assert_int_equal(journal_sync(j), -ENOSPC);
+				assert_int_equal(journal_next_seq(j), next);
+				failures++;
+				w.room += step;
+				r = journal_retry(j);
+				if (!r && next == i) /* it was refused: once more */
+					r = journal_append(j, &record, NULL);
+			}
+			assert_int_equal(journal_next_seq(j), i + 1);
+		}
+		assert_true(failures >= 7000 / step / 2);
+		w.room = UINT64_MAX;
+		assert_int_equal(journal_close(j), 0);
+		assert_whole(&s, 100, true);
+		scratch_free(&s);
+	}
+}
+
+static void a_failed_sync_is_for_good(void **state)
+{
+	struct scratch s = scratch_new();
+	struct world w = {.room = UINT64_MAX};
+	struct journal *j = sample_open(&s, &(struct journal_options){.system = WORLD(&w)});
+	struct redacted record;
+
+	(void)state;
+	sample_append(j, 3);
+	w.sync_error = EDQUOT;
+	assert_int_equal(journal_sync(j), -EDQUOT);
+	w.sync_error = 0;
+	sample_record(&record, 4);
+	assert_true(journal_append(j, &record, NULL) < 0);
+	assert_int_equal(journal_retry(j), -EIO);
+	assert_int_equal(journal_append(j, &record, NULL), -EIO);
+	assert_int_equal(journal_close(j), -EIO);
+	assert_whole(&s, 3, false);
+	scratch_free(&s);
+}
+
+static bool is_gap(const struct event *e, const char *reason)
+{
+	struct bytes class = event_bytes(e, FIELD_class), why = event_bytes(e, FIELD_reason);
+
+	return e->kind == EVENT_gap && class.size == 7 && !memcmp(class.data, "journal", 7) &&
+	       why.size == strlen(reason) && !memcmp(why.data, reason, why.size);
+}
+
+/* The last record of the journal, which must be whole up to it. */
+static void last_record(const struct scratch *s, struct event *ret_event, uint64_t *ret_count)
+{
+	struct reader *r;
+	struct event e;
+
+	*ret_count = 0;
+	assert_int_equal(reader_open(s->fd, &r), 0);
+	while (reader_next(r, &e) == READER_RECORD) {
+		(*ret_count)++;
+		assert_int_equal(e.seq, *ret_count);
+		if (is_gap(&e, "torn"))
+			*ret_event = e; /* its texts are gone with the reader; the kind stays */
+	}
+	assert_null(reader_damage(r));
+	reader_free(r);
+}
+
+/* Cut the file at every byte, open it again: whole records stay, and what was cut is declared. */
+static void a_torn_tail_is_cut_and_declared(void **state)
+{
+	struct scratch whole = scratch_new();
+	struct world w = {.room = UINT64_MAX};
+	struct journal *j = sample_open(&whole, &(struct journal_options){.system = WORLD(&w)});
+	uint64_t ends[32] = {0}, count = 0, all;
+	uint8_t *bytes;
+	size_t size;
+
+	(void)state;
+	for (size_t i = 0; i < 12; i++) {
+		sample_append(j, 1);
+		assert_int_equal(i == 5 ? journal_sync(j) : journal_flush(j, 1), 0);
+		ends[i] = journal_bytes(j);
+	}
+	crash(j, &w);
+	bytes = scratch_read(&whole, "000000.vtj", &size);
+	assert_int_equal(size, ends[11]);
+
+	for (size_t cut = 0; cut <= size; cut++) {
+		struct scratch s = scratch_new();
+		struct event gap = {0};
+		bool is_torn;
+
+		w = (struct world){.room = UINT64_MAX};
+		scratch_write(&s, "000000.vtj", bytes, cut);
+		j = sample_open(&s, &(struct journal_options){.system = WORLD(&w)});
+		for (count = 0; count < 12 && ends[count] <= cut; count++)
+			;
+		/* The seal behind the sixth record is a frame of its own. */
+		is_torn = cut > SEGMENT_HEADS_SIZE && cut != (count ? ends[count - 1] : 0) &&
+			  cut != ends[5] - FRAME_HEAD_SIZE - SEAL_SIZE;
+		if (cut >= ends[5] - FRAME_HEAD_SIZE - SEAL_SIZE && cut < ends[5])
+			count = 6;
+		assert_int_equal(journal_next_seq(j), count + 1 + is_torn);
+		assert_int_equal(journal_close(j), 0);
+		last_record(&s, &gap, &all);
+		assert_int_equal(all, count + is_torn);
+		assert_int_equal(gap.kind == EVENT_gap, is_torn);
+		scratch_free(&s);
+	}
+	free(bytes);
+	scratch_free(&whole);
+}
+
+/* What a crash of the machine leaves: room that was never written. */
+static void a_blank_tail_is_torn(void **state)
+{
+	static const uint8_t zeros[5000];
+	struct scratch s = scratch_new();
+	struct world w = {.room = UINT64_MAX};
+	struct journal *j = sample_open(&s, &(struct journal_options){.system = WORLD(&w)});
+	struct event gap = {0};
+	uint64_t count;
+	uint8_t *bytes;
+	size_t size;
+
+	(void)state;
+	sample_append(j, 9);
+	assert_int_equal(journal_flush(j, 1), 0);
+	crash(j, &w);
+	bytes = scratch_read(&s, "000000.vtj", &size);
+	bytes = realloc(bytes, size + sizeof(zeros));
+	memcpy(bytes + size, zeros, sizeof(zeros));
+	scratch_write(&s, "000000.vtj", bytes, size + sizeof(zeros));
+	free(bytes);
+
+	j = sample_open(&s, NULL);
+	assert_int_equal(journal_close(j), 0);
+	last_record(&s, &gap, &count);
+	assert_int_equal(count, 10);
+	assert_int_equal(gap.kind, EVENT_gap);
+	scratch_free(&s);
+}
+
+/* Damage with whole records behind it is evidence: it stays, and no number is given twice. */
+static void a_damaged_segment_is_left_alone(void **state)
+{
+	struct scratch s = scratch_new();
+	struct world w = {.room = UINT64_MAX};
+	struct journal *j = sample_open(&s, &(struct journal_options){.system = WORLD(&w)});
+	struct reader *r;
+	struct event e;
+	uint8_t *before, *after;
+	size_t size, size_after;
+	uint64_t last = 0, holes = 0;
+
+	(void)state;
+	sample_append(j, 20);
+	assert_int_equal(journal_flush(j, 1), 0);
+	crash(j, &w);
+	before = scratch_read(&s, "000000.vtj", &size);
+	before[size / 2] ^= 1;
+	scratch_write(&s, "000000.vtj", before, size);
+
+	j = sample_open(&s, NULL);
+	assert_int_equal(journal_next_seq(j), 22);
+	sample_append(j, 2);
+	assert_int_equal(journal_close(j), 0);
+	after = scratch_read(&s, "000000.vtj", &size_after);
+	assert_int_equal(size_after, size);
+	assert_memory_equal(before, after, size);
+
+	assert_int_equal(reader_open(s.fd, &r), 0);
+	for (;;) {
+		enum reader_state state_now = reader_next(r, &e);
+
+		if (state_now == READER_STOPPED) {
+			holes++;
+			assert_non_null(reader_damage(r)->why);
+			assert_true(reader_skip_damage(r));
+			continue;
+		}
+		if (state_now == READER_END)
+			break;
+		assert_true(e.seq > last);
+		if (e.seq == 21)
+			assert_true(is_gap(&e, "damaged"));
+		else
+			assert_true(is_sample_record(&e, e.seq));
+		last = e.seq;
+	}
+	assert_int_equal(last, 23);
+	assert_int_equal(holes, 2); /* the record, and the end that its segment does not have */
+	assert_true(reader_is_complete(r));
+	reader_free(r);
+	free(before);
+	free(after);
+	scratch_free(&s);
+}
+
+static void segments_are_compressed(void **state)
+{
+	struct journal_options options = {
+		.segment_bytes = 16384, .block_bytes = 4096, .compress = true};
+	struct scratch s = scratch_new();
+	struct journal *j = sample_open(&s, &options);
+	struct stat st, again;
+
+	(void)state;
+	sample_append(j, 1000);
+	assert_int_equal(journal_flush(j, 1), 0);
+	assert_int_equal(count_frames(&s, 0, FRAME_PACKED), 0);
+	while (journal_tidy(j))
+		assert_whole(&s, 1000, false); /* at every step */
+	assert_in_range(count_frames(&s, 0, FRAME_PACKED), 3, 6);
+	assert_int_equal(count_frames(&s, 0, FRAME_RECORD), 0);
+	assert_int_equal(count_frames(&s, 0, FRAME_FINISH), 1);
+	assert_false(scratch_has(&s, "000000.vtj.tmp"));
+	assert_int_equal(fstatat(s.fd, "000000.vtj", &st, 0), 0);
+	assert_true(st.st_size < 8192);
+	sample_append(j, 1000);
+	assert_int_equal(journal_close(j), 0);
+	assert_whole(&s, 2000, true);
+	assert_int_equal(count_frames(&s, 0, FRAME_RECORD), 0);
+
+	assert_int_equal(fstatat(s.fd, "000000.vtj", &st, 0), 0);
+	journal_close(sample_open(&s, &options));
+	assert_int_equal(fstatat(s.fd, "000000.vtj", &again, 0), 0);
+	assert_int_equal(st.st_ino, again.st_ino); /* not once more */
+	scratch_free(&s);
+}
+
+/* The disk is full, or the machine dies, at any byte of the rewrite: the segment stays as it is. */
+static void a_rewrite_that_fails_changes_nothing(void **state)
+{
+	struct scratch s = scratch_new();
+	struct world w = {.room = UINT64_MAX};
+	struct journal_options options = {
+		.segment_bytes = 4096, .block_bytes = 1024, .compress = true, .system = WORLD(&w)};
+	struct journal *j = sample_open(&s, &options);
+	uint8_t *before, *after;
+	size_t size, size_after;
+
+	(void)state;
+	sample_append(j, 60);
+	assert_int_equal(journal_flush(j, 1), 0);
+	assert_true(scratch_has(&s, "000001.vtj"));
+	before = scratch_read(&s, "000000.vtj", &size);
+	for (uint64_t room = 0; room < 600; room += 7) {
+		w.room = room;
+		while (journal_tidy(j))
+			;
+		after = scratch_read(&s, "000000.vtj", &size_after);
+		assert_int_equal(size_after, size);
+		assert_memory_equal(before, after, size);
+		free(after);
+		assert_false(scratch_has(&s, "000000.vtj.tmp"));
+		w.room = UINT64_MAX;
+		assert_int_equal(journal_flush(j, 1), 0); /* none of the journal's */
+
+		crash(j, &w); /* a new one tries again */
+		w = (struct world){.room = UINT64_MAX};
+		scratch_write(&s, "000000.vtj.tmp", before, room);
+		j = sample_open(&s, &options);
+	}
+	assert_whole(&s, 60, false);
+	assert_int_equal(journal_close(j), 0);
+	assert_int_equal(count_frames(&s, 0, FRAME_RECORD), 0);
+	assert_false(scratch_has(&s, "000000.vtj.tmp"));
+	assert_whole(&s, 60, true);
+	free(before);
+	scratch_free(&s);
+}
+
+static void a_damaged_segment_is_not_compressed(void **state)
+{
+	struct journal_options options = {.segment_bytes = 4096, .block_bytes = 1024};
+	struct scratch s = scratch_new();
+	struct journal *j = sample_open(&s, &options);
+	uint8_t *bytes;
+	size_t size;
+
+	(void)state;
+	sample_append(j, 200);
+	assert_int_equal(journal_close(j), 0);
+	bytes = scratch_read(&s, "000001.vtj", &size);
+	bytes[size / 2] ^= 0x10;
+	scratch_write(&s, "000001.vtj", bytes, size);
+	free(bytes);
+
+	options.compress = true;
+	assert_int_equal(journal_close(sample_open(&s, &options)), 0);
+	assert_true(count_frames(&s, 1, FRAME_RECORD) > 5);
+	assert_int_equal(count_frames(&s, 0, FRAME_RECORD), 0);
+	assert_int_equal(count_frames(&s, 2, FRAME_RECORD), 0);
+	scratch_free(&s);
+}
+
+static void large_records_are_kept_whole(void **state)
+{
+	size_t size = 3 << 20;
+	char *argument = malloc(size);
+	struct scratch s = scratch_new();
+	struct journal *j = sample_open(&s, &(struct journal_options){.compress = true});
+	struct redacted record;
+	struct reader *r;
+	struct event e;
+
+	(void)state;
+	memset(argument, 'x', size);
+	argument[size - 1] = 0;
+	event_init(&record.event, EVENT_process_exec, 1, 1);
+	event_put_bytes(&record.event, FIELD_argv, argument, size);
+	assert_int_equal(journal_append(j, &record, NULL), 0);
+	sample_append(j, 1);
+	assert_int_equal(journal_close(j), 0);
+
+	assert_int_equal(reader_open(s.fd, &r), 0);
+	assert_int_equal(reader_next(r, &e), READER_RECORD);
+	assert_int_equal(event_bytes(&e, FIELD_argv).size, size);
+	assert_memory_equal(event_bytes(&e, FIELD_argv).data, argument, size);
+	assert_int_equal(reader_next(r, &e), READER_RECORD);
+	assert_true(is_sample_record(&e, 2));
+	reader_free(r);
+	free(argument);
+	scratch_free(&s);
+}
+
+static void a_record_that_is_too_large_is_refused(void **state)
+{
+	struct scratch s = scratch_new();
+	struct journal *j = sample_open(&s, NULL);
+	char *argument = calloc(1, JOURNAL_RECORD_MAX);
+	struct redacted record;
+
+	(void)state;
+	event_init(&record.event, EVENT_process_exec, 1, 1);
+	event_put_bytes(&record.event, FIELD_argv, argument, JOURNAL_RECORD_MAX);
+	assert_int_equal(journal_append(j, &record, NULL), -E2BIG);
+	assert_int_equal(journal_next_seq(j), 1);
+	sample_append(j, 1);
+	assert_int_equal(journal_close(j), 0);
+	assert_whole(&s, 1, true);
+	free(argument);
+	scratch_free(&s);
+}
+
+static void what_is_no_journal_of_ours_is_refused(void **state)
+{
+	struct journal_options options = {.session = "another"};
+	struct scratch s = scratch_new();
+	struct journal *j;
+	uint8_t *bytes;
+	size_t size;
+
+	(void)state;
+	journal_close(sample_open(&s, NULL));
+	assert_int_equal(journal_open(s.fd, &options, &j), -EBADMSG);
+	bytes = scratch_read(&s, "000000.vtj", &size);
+	bytes[3] ^= 1;
+	bytes[SEGMENT_HEAD_SIZE + 3] ^= 1;
+	scratch_write(&s, "000000.vtj", bytes, size);
+	free(bytes);
+	options.session = SAMPLE_SESSION;
+	assert_int_equal(journal_open(s.fd, &options, &j), -EBADMSG);
+
+	options.session = "";
+	assert_int_equal(journal_open(s.fd, &options, &j), -EINVAL);
+	options.session = "a name of more than thirty-two bytes";
+	assert_int_equal(journal_open(s.fd, &options, &j), -EINVAL);
+	assert_int_equal(unlinkat(s.fd, "000000.vtj", 0), 0);
+	assert_int_equal(symlinkat("/etc/passwd", s.fd, "000000.vtj"), 0);
+	options.session = SAMPLE_SESSION;
+	assert_int_equal(journal_open(s.fd, &options, &j), -ELOOP);
+	scratch_free(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_written_is_read),
+		cmocka_unit_test(nothing_is_kept_back_by_a_flush),
+		cmocka_unit_test(blocks_are_sealed_by_size_age_and_sync),
+		cmocka_unit_test(segments_follow_one_another),
+		cmocka_unit_test(one_flush_may_fill_many_segments),
+		cmocka_unit_test(a_closed_journal_goes_on_in_a_new_segment),
+		cmocka_unit_test(an_open_block_goes_on_after_a_crash),
+		cmocka_unit_test(a_failed_write_goes_on_at_its_byte),
+		cmocka_unit_test(a_failed_sync_is_for_good),
+		cmocka_unit_test(a_torn_tail_is_cut_and_declared),
+		cmocka_unit_test(a_blank_tail_is_torn),
+		cmocka_unit_test(a_damaged_segment_is_left_alone),
+		cmocka_unit_test(segments_are_compressed),
+		cmocka_unit_test(a_rewrite_that_fails_changes_nothing),
+		cmocka_unit_test(a_damaged_segment_is_not_compressed),
+		cmocka_unit_test(large_records_are_kept_whole),
+		cmocka_unit_test(a_record_that_is_too_large_is_refused),
+		cmocka_unit_test(what_is_no_journal_of_ours_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
