@@ -1,0 +1,254 @@
+/*
+ * Control groups of the v2 hierarchy. See cgroup.h and sandbox.h.
+ *
+ * Processes are started in their cgroup and never moved: a move waits 5 to 7 ms for a grace period.
+ */
+#include "cgroup.h"
+
+#include "../record/cleanup.h"
+#include "sandbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <mntent.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define ROOT_NAME "vitrine"
+#define HIERARCHY_ROOT_ID 1
+#define EMPTY_TIMEOUT_MS 10000
+#define REMOVE_TRIES 200
+#define REMOVE_WAIT_NS 1000000
+
+/* Where the whole v2 hierarchy is mounted, and whether there are v1 ones beside it. */
+static int find_hierarchy(char *ret_path, size_t size, bool *ret_pure)
+{
+	FILE *mounts = setmntent("/proc/self/mounts", "re");
+	if (!mounts)
+		return -errno;
+
+	struct mntent entry;
+	char line[4096 + 1024];
+	bool found = false;
+	*ret_pure = true;
+	while (getmntent_r(mounts, &entry, line, sizeof(line))) {
+		struct stat st;
+
+		if (strcmp(entry.mnt_type, "cgroup") == 0)
+			*ret_pure = false;
+		if (found || strcmp(entry.mnt_type, "cgroup2") != 0 ||
+		    strlen(entry.mnt_dir) >= size)
+			continue;
+		if (stat(entry.mnt_dir, &st) < 0 || st.st_ino != HIERARCHY_ROOT_ID)
+			continue;
+		strncpy(ret_path, entry.mnt_dir, size);
+		found = true;
+	}
+	endmntent(mounts);
+	return found ? 0 : -ENOENT;
+}
+
+int cgroup_root_open(struct cgroup_root *ret_root, char ret_error[512])
+{
+	struct cgroup_root root = {.fd = -1, .session_level = 2};
+
+	int r = find_hierarchy(root.path, sizeof(root.path), &root.pure);
+	if (r < 0) {
+		snprintf(ret_error, 512,
+			 "no mount of the whole cgroup v2 hierarchy (%s): mount -t cgroup2 none "
+			 "/sys/fs/cgroup/unified, and run vitrined in the host's cgroup namespace",
+			 strerror(-r));
+		return r;
+	}
+
+	cleanup(close_fd) int mount_fd = open(root.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (mount_fd < 0 || (mkdirat(mount_fd, ROOT_NAME, 0755) < 0 && errno != EEXIST) ||
+	    (root.fd = openat(mount_fd, ROOT_NAME, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0) {
+		r = -errno;
+		snprintf(ret_error, 512, "cannot make the cgroup %s/%s: %s", root.path, ROOT_NAME,
+			 strerror(-r));
+		return r;
+	}
+
+	*ret_root = root;
+	return 0;
+}
+
+void cgroup_root_close(struct cgroup_root *root)
+{
+	if (root->fd < 0)
+		return;
+
+	close(root->fd);
+	root->fd = -1;
+	cleanup(close_fd) int mount_fd = open(root->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (mount_fd >= 0)
+		unlinkat(mount_fd, ROOT_NAME, AT_REMOVEDIR);
+}
+
+int cgroup_make(int parent_fd, const char *name, uid_t owner, int *ret_fd, uint64_t *ret_id)
+{
+	if (mkdirat(parent_fd, name, 0755) < 0)
+		return -errno;
+
+	struct stat st;
+	cleanup(close_fd) int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0 || fchownat(fd, "cgroup.procs", owner, owner, 0) < 0) {
+		int r = -errno;
+
+		unlinkat(parent_fd, name, AT_REMOVEDIR);
+		return r;
+	}
+
+	*ret_fd = take_fd(fd);
+	*ret_id = st.st_ino;
+	return 0;
+}
+
+/* Value of "<key> <number>" in a file of flat lines. -ENODATA if the key is not there. */
+static int read_value(int fd, const char *key, uint64_t *ret_value)
+{
+	char text[2048];
+	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+	if (n < 0)
+		return -errno;
+	text[n] = 0;
+
+	size_t length = strlen(key);
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (strncmp(line, key, length) != 0 || line[length] != ' ')
+			continue;
+		*ret_value = strtoull(line + length, NULL, 10);
+		return 0;
+	}
+	return -ENODATA;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static int wait_empty(int fd)
+{
+	cleanup(close_fd) int events = openat(fd, "cgroup.events", O_RDONLY | O_CLOEXEC);
+	if (events < 0)
+		return -errno;
+
+	int64_t deadline_ms = now_ms() + EMPTY_TIMEOUT_MS;
+	for (;;) {
+		uint64_t populated;
+
+		int r = read_value(events, "populated", &populated);
+		if (r < 0)
+			return r;
+		if (populated == 0)
+			return 0;
+
+		int64_t left_ms = deadline_ms - now_ms();
+		if (left_ms <= 0)
+			return -ETIMEDOUT;
+		struct pollfd p = {.fd = events, .events = POLLPRI};
+		if (poll(&p, 1, (int)left_ms) < 0 && errno != EINTR)
+			return -errno;
+	}
+}
+
+static int write_file(int dir_fd, const char *name, const char *text)
+{
+	cleanup(close_fd) int fd = openat(dir_fd, name, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		return -errno;
+	return 0;
+}
+
+int cgroup_kill(int fd)
+{
+	int r = write_file(fd, "cgroup.kill", "1");
+
+	return r < 0 ? r : wait_empty(fd);
+}
+
+static int remove_one(int parent_fd, const char *name)
+{
+	const struct timespec wait = {.tv_nsec = REMOVE_WAIT_NS};
+
+	for (int i = 0; i < REMOVE_TRIES; i++) {
+		if (unlinkat(parent_fd, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
+			return 0;
+		if (errno != EBUSY)
+			return -errno;
+		nanosleep(&wait, NULL);
+	}
+	return -EBUSY;
+}
+
+static int remove_children(int fd)
+{
+	cleanup(closedir) DIR *dir = NULL;
+	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (copy < 0 || !(dir = fdopendir(copy)))
+		return -errno;
+
+	for (struct dirent *e; (e = readdir(dir));) {
+		if (e->d_type != DT_DIR || e->d_name[0] == '.')
+			continue;
+
+		int r = cgroup_remove(fd, e->d_name);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int cgroup_remove(int parent_fd, const char *name)
+{
+	if (unlinkat(parent_fd, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
+		return 0;
+
+	cleanup(close_fd) int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+
+	int r = remove_children(fd);
+	return r < 0 ? r : remove_one(parent_fd, name);
+}
+
+int cgroup_usage(int fd, uint64_t *ret_cpu_ns, uint64_t *ret_memory_peak)
+{
+	cleanup(close_fd) int cpu = openat(fd, "cpu.stat", O_RDONLY | O_CLOEXEC);
+	if (cpu < 0)
+		return -errno;
+	uint64_t cpu_us;
+	int r = read_value(cpu, "usage_usec", &cpu_us);
+	if (r < 0)
+		return r;
+
+	uint64_t peak = 0;
+	cleanup(close_fd) int memory = openat(fd, "memory.peak", O_RDONLY | O_CLOEXEC);
+	char text[32] = "";
+	if (memory >= 0 && read(memory, text, sizeof(text) - 1) > 0)
+		peak = strtoull(text, NULL, 10);
+
+	*ret_cpu_ns = cpu_us * 1000;
+	*ret_memory_peak = peak;
+	return 0;
+}
+
+int sandbox_remove_leftover(const struct cgroup_root *root, const char *id)
+{
+	cleanup(close_fd) int fd = openat(root->fd, id, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+
+	int r = cgroup_kill(fd);
+	return r < 0 ? r : cgroup_remove(root->fd, id);
+}

@@ -1,0 +1,23 @@
+/*
+ * Control groups of the v2 hierarchy, by descriptors of their directories.
+ */
+#pragma once
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/*
+ * Make cgroup @name below @parent_fd, and let @owner start processes in it (its cgroup.procs is
+ * theirs, nothing else). *ret_id is what BPF knows it by. -EEXIST if it is there already.
+ */
+int cgroup_make(int parent_fd, const char *name, uid_t owner, int *ret_fd, uint64_t *ret_id);
+
+/* Kill everything in it and below, and wait until it is gone. 0, -ETIMEDOUT or -errno. */
+int cgroup_kill(int fd);
+
+/* Remove cgroup @name and those below it, which must be empty or about to be. 0 also if it is not
+ * there. -EBUSY if something in it does not go. */
+int cgroup_remove(int parent_fd, const char *name);
+
+/* Processor time of all that ran in it. *ret_memory_peak is 0 where the kernel does not say. */
+int cgroup_usage(int fd, uint64_t *ret_cpu_ns, uint64_t *ret_memory_peak);

@@ -1,0 +1,279 @@
+/*
+ * Starting a command inside a session. See command.h.
+ *
+ * The process is born in the command's cgroup, gives up what the command may not have, and executes
+ * it. Until then it runs the image of vitrine-init, whose acts are not recorded as the session's.
+ */
+#include "command.h"
+
+#include "../record/cleanup.h"
+#include "launch.h"
+#include "lookup.h"
+#include "syscalls.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <termios.h>
+
+#define STACK_BYTES (8u << 20) /* the kernel takes a quarter of it as the most that argv may be */
+#define OPEN_FILES 1024
+
+#define BIT(capability) (1ull << (capability))
+/* Of the session's root, all within its user namespace. */
+#define ROOT_CAPABILITIES                                                                          \
+	(BIT(CAP_CHOWN) | BIT(CAP_DAC_OVERRIDE) | BIT(CAP_FOWNER) | BIT(CAP_FSETID) |              \
+	 BIT(CAP_SETUID) | BIT(CAP_SETGID) | BIT(CAP_KILL))
+
+struct payload {
+	char *bytes; /* mapped */
+	size_t size;
+	char **strings; /* argv, NULL, env, NULL */
+	char *const *argv, *const *env;
+	const char *cwd;
+};
+
+static void cleanup_payload(struct payload *p)
+{
+	if (p->bytes)
+		munmap(p->bytes, p->size);
+	free(p->strings);
+}
+
+static char *next_string(struct payload *p, char **at)
+{
+	char *string = *at;
+	char *end = memchr(string, 0, (size_t)(p->bytes + p->size - string));
+
+	if (!end)
+		return NULL;
+	*at = end + 1;
+	return string;
+}
+
+static int payload_open(const struct init_request *request, int fd, struct payload *p)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (request->argc == 0 || request->payload_bytes == 0 ||
+	    (uint64_t)st.st_size != request->payload_bytes ||
+	    (uint64_t)request->argc + request->envc >= request->payload_bytes)
+		return -EBADMSG;
+
+	size_t count = (size_t)request->argc + request->envc;
+	p->strings = calloc(count + 2, sizeof(*p->strings));
+	if (!p->strings)
+		return -ENOMEM;
+	p->size = (size_t)st.st_size;
+	void *map = mmap(NULL, p->size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (map == MAP_FAILED)
+		return -errno;
+	p->bytes = map;
+
+	char *at = p->bytes;
+	for (size_t i = 0; i < count; i++) {
+		char *string = next_string(p, &at);
+		if (!string)
+			return -EBADMSG;
+		p->strings[i + (i >= request->argc)] = string;
+	}
+	p->argv = p->strings;
+	p->env = p->strings + request->argc + 1;
+	p->cwd = next_string(p, &at);
+	return p->cwd ? 0 : -EBADMSG;
+}
+
+/* ---- in the command's process ---- */
+
+static int start_session(void)
+{
+	sigset_t none;
+
+	sigemptyset(&none);
+	if (sigprocmask(SIG_SETMASK, &none, NULL) < 0 || setsid() < 0 ||
+	    unshare(CLONE_NEWCGROUP) < 0)
+		return -errno;
+	umask(022);
+	return 0;
+}
+
+static int set_capabilities(uint64_t kept)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2] = {
+		{.effective = (uint32_t)kept, .permitted = (uint32_t)kept},
+		{.effective = (uint32_t)(kept >> 32), .permitted = (uint32_t)(kept >> 32)},
+	};
+
+	return syscall(SYS_capset, &head, data) < 0 ? -errno : 0;
+}
+
+static int become_user(bool as_root)
+{
+	uint64_t kept = as_root ? ROOT_CAPABILITIES : 0;
+	uid_t id = as_root ? SESSION_ROOT : SESSION_AGENT;
+
+	for (int c = 0; prctl(PR_CAPBSET_READ, c, 0, 0, 0) >= 0; c++)
+		if (!(kept & BIT(c)) && prctl(PR_CAPBSET_DROP, c, 0, 0, 0) < 0)
+			return -errno;
+	if (setgroups(0, NULL) < 0 || setresgid(id, id, id) < 0 || setresuid(id, id, id) < 0)
+		return -errno;
+	return set_capabilities(kept);
+}
+
+/* The slave belongs to who opens the master, so the user's own process does. */
+static int open_terminal(const struct init_request *request, int *ret_master, int *ret_slave)
+{
+	struct winsize size = {.ws_col = request->columns, .ws_row = request->rows};
+	struct termios modes;
+	int unlocked = 0;
+
+	int master = open("/dev/pts/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (master < 0 || ioctl(master, TIOCSPTLCK, &unlocked) < 0)
+		return -errno;
+	int slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (slave < 0 || tcgetattr(slave, &modes) < 0)
+		return -errno;
+	modes.c_iflag |= IUTF8;
+	if (tcsetattr(slave, TCSANOW, &modes) < 0 || ioctl(slave, TIOCSWINSZ, &size) < 0 ||
+	    ioctl(slave, TIOCSCTTY, 0) < 0)
+		return -errno;
+
+	*ret_master = master;
+	*ret_slave = slave;
+	return 0;
+}
+
+static int make_terminal(const struct init_request *request, int words, int *streams)
+{
+	const struct command_word word = {.kind = COMMAND_TERMINAL};
+	int master = -1, slave = -1;
+
+	int r = open_terminal(request, &master, &slave);
+	if (r < 0)
+		return r;
+	streams[0] = streams[1] = streams[2] = slave;
+	return message_send(words, &word, sizeof(word), &master, 1);
+}
+
+/* All that init had open is close-on-exec, so only what is placed at 0 to 2 is left. */
+static int place_streams(const int *streams)
+{
+	for (int i = 0; i < 3; i++)
+		if (dup2(streams[i], i) < 0)
+			return -errno;
+	return close_range(3, ~0u, CLOSE_RANGE_CLOEXEC) < 0 ? -errno : 0;
+}
+
+static void cap_limit(__rlimit_resource_t resource, rlim_t soft, rlim_t hard)
+{
+	struct rlimit now;
+
+	if (getrlimit(resource, &now) < 0)
+		return;
+	struct rlimit limit = {.rlim_max = now.rlim_max < hard ? now.rlim_max : hard};
+	limit.rlim_cur = soft < limit.rlim_max ? soft : limit.rlim_max;
+	setrlimit(resource, &limit);
+}
+
+/* Lowering is always allowed. */
+static void set_limits(void)
+{
+	cap_limit(RLIMIT_STACK, STACK_BYTES, STACK_BYTES);
+	cap_limit(RLIMIT_CORE, 0, 0);
+	cap_limit(RLIMIT_NOFILE, OPEN_FILES, RLIM_INFINITY);
+}
+
+static int load_filter(const struct sock_fprog *filter)
+{
+	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, filter) < 0)
+		return -errno;
+	return 0;
+}
+
+static int become_command(const struct init_request *request, const struct payload *payload,
+			  int *streams, const struct sock_fprog *filter, int words,
+			  unsigned *ret_step)
+{
+	*ret_step = SETUP_start;
+	int r = start_session();
+	if (r < 0)
+		return r;
+	*ret_step = SETUP_identity;
+	r = become_user(request->as_root);
+	if (r < 0)
+		return r;
+	*ret_step = SETUP_terminal;
+	r = request->tty ? make_terminal(request, words, streams) : 0;
+	if (r < 0)
+		return r;
+	*ret_step = SETUP_streams;
+	r = place_streams(streams);
+	if (r < 0)
+		return r;
+	set_limits();
+	*ret_step = SETUP_directory;
+	if (chdir(payload->cwd) < 0)
+		return -errno;
+	*ret_step = SETUP_filter;
+	r = load_filter(filter);
+	if (r < 0)
+		return r;
+	*ret_step = SETUP_execute;
+	return lookup_and_execute(payload->argv, payload->env);
+}
+
+static _Noreturn void run(const struct init_request *request, const struct payload *payload,
+			  const struct message_fds *fds, const struct sock_fprog *filter, int words)
+{
+	struct command_word word = {.kind = COMMAND_FAILED};
+	int streams[3] = {-1, -1, -1};
+
+	if (!request->tty)
+		memcpy(streams, fds->fd + INIT_EXEC_STDIN, sizeof(streams));
+	word.error = -become_command(request, payload, streams, filter, words, &word.step);
+	message_send(words, &word, sizeof(word), NULL, 0);
+	_exit(127);
+}
+
+/* ---- in init ---- */
+
+int command_start(const struct init_request *request, const struct message_fds *fds,
+		  const struct sock_fprog *filter, pid_t *ret_pid, int *ret_words)
+{
+	cleanup(payload) struct payload payload = {0};
+	int words[2];
+
+	if (fds->count != (size_t)(request->tty ? INIT_EXEC_STDIN : INIT_EXEC_COUNT))
+		return -EBADMSG;
+	int r = payload_open(request, fds->fd[INIT_EXEC_PAYLOAD], &payload);
+	if (r < 0)
+		return r;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, words) < 0)
+		return -errno;
+	cleanup(close_fd) int ours = words[0];
+	cleanup(close_fd) int theirs = words[1];
+
+	pid_t pid = clone_process(CLONE_INTO_CGROUP, fds->fd[INIT_EXEC_CGROUP], NULL);
+	if (pid < 0)
+		return pid;
+	if (pid == 0)
+		run(request, &payload, fds, filter, theirs);
+
+	*ret_pid = pid;
+	*ret_words = take_fd(ours);
+	return 0;
+}

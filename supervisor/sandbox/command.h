@@ -1,0 +1,26 @@
+/*
+ * Starting a command inside a session, by its init.
+ */
+#pragma once
+
+#include "init.h"
+#include "message.h"
+
+#include <linux/filter.h>
+#include <sys/types.h>
+
+/* What the process of a command tells init until it executes; descriptor of TERMINAL: the master.
+ */
+struct command_word {
+	enum { COMMAND_TERMINAL, COMMAND_FAILED } kind;
+	int error;
+	unsigned step;
+};
+
+/*
+ * Start the process of a command. @fds as in enum init_exec_fd, borrowed. On *ret_words (owned by
+ * the caller) come struct command_word, and its end when the command has been executed. 0 or
+ * -errno.
+ */
+int command_start(const struct init_request *request, const struct message_fds *fds,
+		  const struct sock_fprog *filter, pid_t *ret_pid, int *ret_words);

@@ -1,0 +1,295 @@
+/*
+ * Commands of a sandbox, as vitrined sees them. See sandbox.h.
+ */
+#include "../record/cleanup.h"
+#include "cgroup.h"
+#include "message.h"
+#include "sandbox_state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <termios.h>
+
+#define TERMINAL_TIMEOUT_MS 10000
+#define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
+
+static struct sandbox_exec *find_exec(struct sandbox *s, uint32_t exec)
+{
+	for (size_t i = 0; i < INIT_COMMANDS_MAX; i++)
+		if (s->execs[i].exec == exec)
+			return &s->execs[i];
+	return NULL;
+}
+
+int sandbox_prepare_exec(struct sandbox *s, uint32_t exec, uint64_t *ret_cgroup)
+{
+	if (exec == 0)
+		return -EINVAL;
+	if (find_exec(s, exec))
+		return -EEXIST;
+	struct sandbox_exec *e = find_exec(s, 0);
+	if (!e)
+		return -ENOSPC;
+
+	char name[16];
+	snprintf(name, sizeof(name), "%u", exec);
+	int r = cgroup_make(s->info.cgroup_fd, name, s->info.uid_base, &e->cgroup_fd, ret_cgroup);
+	if (r < 0)
+		return r;
+	e->exec = exec;
+	return 0;
+}
+
+static size_t strings_bytes(const char *const *strings, uint32_t *ret_count)
+{
+	size_t bytes = 0;
+	uint32_t count = 0;
+
+	for (; strings[count]; count++)
+		bytes += strlen(strings[count]) + 1;
+	*ret_count = count;
+	return bytes;
+}
+
+static char *put_strings(char *at, const char *const *strings)
+{
+	for (; *strings; strings++)
+		at = stpcpy(at, *strings) + 1;
+	return at;
+}
+
+/* argv, env and cwd behind each other, each string closed by its NUL. */
+static int make_payload(const struct sandbox_command *command, struct init_request *request,
+			int *ret_fd)
+{
+	size_t size = strings_bytes(command->argv, &request->argc);
+	size += strings_bytes(command->env, &request->envc);
+	size += strlen(command->cwd) + 1;
+	if (request->argc == 0)
+		return -EINVAL;
+
+	cleanup(free) char *bytes = malloc(size);
+	if (!bytes)
+		return -ENOMEM;
+	stpcpy(put_strings(put_strings(bytes, command->argv), command->env), command->cwd);
+
+	cleanup(close_fd) int fd = memfd_create("vitrine-command", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0)
+		return -errno;
+	ssize_t n = write(fd, bytes, size);
+	if (n != (ssize_t)size)
+		return n < 0 ? -errno : -EIO;
+	if (fcntl(fd, F_ADD_SEALS, SEALS) < 0)
+		return -errno;
+
+	request->payload_bytes = size;
+	*ret_fd = take_fd(fd);
+	return 0;
+}
+
+/* The place of a command is free again when it has ended and nothing is left in its cgroup. */
+static void close_ended(struct sandbox *s, struct sandbox_exec *e)
+{
+	char name[16];
+
+	if (e->ended && e->tty_fd >= 0)
+		close(take_fd(e->tty_fd));
+	if (!e->ended || !e->killed)
+		return;
+	snprintf(name, sizeof(name), "%u", e->exec);
+	cgroup_remove(s->info.cgroup_fd, name);
+	sandbox_exec_close(e);
+}
+
+static void fill_status(struct sandbox *s, const struct init_report *report,
+			struct sandbox_status *ret_status)
+{
+	static const enum sandbox_status_kind kinds[] = {
+		[INIT_STARTED] = SANDBOX_STARTED,
+		[INIT_FAILED] = SANDBOX_FAILED,
+		[INIT_EXITED] = SANDBOX_EXITED,
+	};
+
+	*ret_status = (struct sandbox_status){
+		.kind = kinds[report->kind],
+		.exec = report->exec,
+		.pid = report->pid,
+		.wait_status = report->wait_status,
+		.error = report->error,
+		.cpu_ns = report->cpu_ns,
+		.memory_peak = report->memory_peak,
+	};
+
+	struct sandbox_exec *e = report->exec ? find_exec(s, report->exec) : NULL;
+	if (e && report->kind != INIT_STARTED) {
+		e->ended = true;
+		close_ended(s, e);
+	}
+}
+
+static bool is_status(const struct init_report *report)
+{
+	return report->kind == INIT_STARTED || report->kind == INIT_FAILED ||
+	       report->kind == INIT_EXITED;
+}
+
+static int keep_status(struct sandbox *s, const struct init_report *report)
+{
+	if (s->status_count == STATUSES_MAX)
+		return -ENOSPC;
+	if (s->status_count == 0 && eventfd_write(s->wake_fd, 1) < 0)
+		return -errno;
+
+	fill_status(s, report, &s->statuses[(s->status_first + s->status_count) % STATUSES_MAX]);
+	s->status_count++;
+	return 0;
+}
+
+/* The command's process makes its terminal first of all. Statuses of others are kept meanwhile. */
+static int wait_terminal(struct sandbox *s, struct sandbox_exec *e, int *ret_master,
+			 struct sandbox_error *ret_error)
+{
+	for (;;) {
+		cleanup(close_fd) int fd = -1;
+		struct init_report report;
+
+		int r = sandbox_report(s, TERMINAL_TIMEOUT_MS, &report, &fd);
+		if (r == -EAGAIN)
+			continue;
+		if (r < 0)
+			return sandbox_fail(ret_error, SETUP_terminal, r, "no word from init");
+
+		bool ours = report.exec == e->exec;
+		if (ours && report.kind == INIT_FAILED)
+			return sandbox_fail(ret_error, report.step, -report.error, "%s", "");
+		if (ours && report.kind == INIT_TERMINAL && fd >= 0) {
+			e->tty_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+			if (e->tty_fd < 0)
+				return sandbox_fail(ret_error, SETUP_terminal, -errno, "%s", "");
+			*ret_master = take_fd(fd);
+			return 0;
+		}
+		if (is_status(&report)) {
+			r = keep_status(s, &report);
+			if (r < 0)
+				return sandbox_fail(ret_error, SETUP_terminal, r, "%s", "");
+		}
+	}
+}
+
+int sandbox_exec(struct sandbox *s, const struct sandbox_command *command, int *ret_tty_master,
+		 struct sandbox_error *ret_error)
+{
+	struct sandbox_exec *e = command->exec ? find_exec(s, command->exec) : NULL;
+	if (!e)
+		return sandbox_fail(ret_error, SETUP_start, -ENOENT, "command %u is not prepared",
+				    command->exec);
+
+	struct init_request request = {
+		.kind = INIT_EXEC,
+		.exec = command->exec,
+		.as_root = command->as_root,
+		.tty = command->tty,
+		.columns = command->columns,
+		.rows = command->rows,
+	};
+	cleanup(close_fd) int payload = -1;
+	int r = make_payload(command, &request, &payload);
+	if (r < 0)
+		return sandbox_fail(ret_error, SETUP_start, r, "%s", "");
+
+	const int fds[INIT_EXEC_COUNT] = {
+		[INIT_EXEC_PAYLOAD] = payload,		 [INIT_EXEC_CGROUP] = e->cgroup_fd,
+		[INIT_EXEC_STDIN] = command->stdin_fd,	 [INIT_EXEC_STDOUT] = command->stdout_fd,
+		[INIT_EXEC_STDERR] = command->stderr_fd,
+	};
+	r = message_send(s->control_fd, &request, sizeof(request), fds,
+			 command->tty ? INIT_EXEC_STDIN : INIT_EXEC_COUNT);
+	if (r < 0)
+		return sandbox_fail(ret_error, SETUP_start, r, "%s", "");
+	if (command->tty)
+		return wait_terminal(s, e, ret_tty_master, ret_error);
+	*ret_tty_master = -1;
+	return 0;
+}
+
+static int take_kept(struct sandbox *s, struct sandbox_status *ret_status)
+{
+	eventfd_t drained;
+
+	*ret_status = s->statuses[s->status_first];
+	s->status_first = (s->status_first + 1) % STATUSES_MAX;
+	if (--s->status_count == 0)
+		eventfd_read(s->wake_fd, &drained);
+	return 1;
+}
+
+int sandbox_next_status(struct sandbox *s, struct sandbox_status *ret_status)
+{
+	if (s->status_count > 0)
+		return take_kept(s, ret_status);
+
+	for (;;) {
+		struct init_report report;
+
+		if (s->gone)
+			return 0;
+		int r = sandbox_report(s, 0, &report, NULL);
+		if (r == -ETIMEDOUT || r == -EAGAIN)
+			return 0;
+		if (r == -ECONNRESET) {
+			s->gone = true;
+			epoll_ctl(s->status_fd, EPOLL_CTL_DEL, s->control_fd, NULL);
+			*ret_status = (struct sandbox_status){.kind = SANDBOX_GONE};
+			return 1;
+		}
+		if (r < 0)
+			return r;
+		if (is_status(&report)) {
+			fill_status(s, &report, ret_status);
+			return 1;
+		}
+	}
+}
+
+int sandbox_kill(struct sandbox *s, uint32_t exec)
+{
+	if (exec == 0)
+		return cgroup_kill(s->info.cgroup_fd);
+
+	struct sandbox_exec *e = find_exec(s, exec);
+	if (!e)
+		return 0;
+	int r = cgroup_kill(e->cgroup_fd);
+	if (r < 0)
+		return r;
+	e->killed = true;
+	close_ended(s, e);
+	return 0;
+}
+
+int sandbox_signal(struct sandbox *s, uint32_t exec, int signal)
+{
+	struct init_request request = {.kind = INIT_SIGNAL, .exec = exec, .signal = signal};
+
+	if (exec == 0 || !find_exec(s, exec))
+		return -ENOENT;
+	return message_send(s->control_fd, &request, sizeof(request), NULL, 0);
+}
+
+int sandbox_resize(struct sandbox *s, uint32_t exec, uint16_t columns, uint16_t rows)
+{
+	struct sandbox_exec *e = exec ? find_exec(s, exec) : NULL;
+	struct winsize size = {.ws_col = columns, .ws_row = rows};
+
+	if (!e || e->tty_fd < 0)
+		return -ENOENT;
+	return ioctl(e->tty_fd, TIOCSWINSZ, &size) < 0 ? -errno : 0;
+}

@@ -1,0 +1,239 @@
+/*
+ * The launcher as vitrined sees it. See launcher.h.
+ */
+#include "launcher.h"
+
+#include "../record/cleanup.h"
+#include "message.h"
+#include "sandbox.h"
+#include "skeleton.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/pidfd.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#define ANSWER_TIMEOUT_S 30
+#define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
+
+static int seal(int memfd, mode_t mode, int *ret_fd)
+{
+	char path[64];
+
+	if (fchmod(memfd, mode) < 0 || fcntl(memfd, F_ADD_SEALS, SEALS) < 0)
+		return -errno;
+
+	/* Nobody may have it open for writing: a program in use is not written (ETXTBSY). */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", memfd);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	*ret_fd = fd;
+	return 0;
+}
+
+/*
+ * vitrine-init as a memfd: in no file system that a session sees, and not to be overwritten through
+ * /proc/1/exe. It can be executed but not read, which makes pid 1 untouchable from inside.
+ */
+static int load_init(int bin_dir_fd, struct launcher *l)
+{
+	struct stat st;
+
+	cleanup(close_fd) int from = openat(bin_dir_fd, "vitrine-init", O_RDONLY | O_CLOEXEC);
+	if (from < 0 || fstat(from, &st) < 0)
+		return -errno;
+	cleanup(close_fd) int to = memfd_create("vitrine-init", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (to < 0)
+		return -errno;
+	for (off_t left = st.st_size; left > 0;) {
+		ssize_t n = sendfile(to, from, NULL, (size_t)left);
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+		left -= n;
+	}
+
+	int r = seal(to, 0111, &l->init_fd);
+	if (r < 0)
+		return r;
+	if (fstat(l->init_fd, &st) < 0)
+		return -errno;
+	l->init_dev = st.st_dev;
+	l->init_ino = st.st_ino;
+	return 0;
+}
+
+static int load_filter(struct launcher *l)
+{
+	cleanup(free) struct sock_filter *filter = NULL;
+	size_t count;
+
+	int r = seccomp_compile(&filter, &count);
+	if (r < 0)
+		return r;
+
+	size_t size = count * sizeof(*filter);
+	cleanup(close_fd) int fd = memfd_create("vitrine-filter", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0)
+		return -errno;
+	if (write(fd, filter, size) != (ssize_t)size)
+		return -EIO;
+	return seal(fd, 0400, &l->filter_fd);
+}
+
+static _Noreturn void execute_launcher(int program_fd, int socket)
+{
+	char *const argv[] = {"vitrine-launcher", NULL};
+	char *const env[] = {NULL};
+
+	int null = open("/dev/null", O_RDWR);
+	if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0)
+		_exit(1);
+	if (socket == 3 ? fcntl(3, F_SETFD, 0) < 0 : dup2(socket, 3) < 0)
+		_exit(1);
+	if (close_range(4, ~0u, CLOSE_RANGE_CLOEXEC) < 0 || setsid() < 0)
+		_exit(1);
+	execveat(program_fd, "", argv, env, AT_EMPTY_PATH);
+	_exit(1);
+}
+
+static int spawn(int bin_dir_fd, struct launcher *l)
+{
+	int pair[2];
+
+	cleanup(close_fd) int program = openat(bin_dir_fd, "vitrine-launcher", O_PATH | O_CLOEXEC);
+	if (program < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return -errno;
+	l->socket = pair[0];
+	cleanup(close_fd) int theirs = pair[1];
+
+	/* Without a copy above the fixed numbers, placing the socket could close the program. */
+	cleanup(close_fd) int aside = fcntl(program, F_DUPFD_CLOEXEC, 16);
+	if (aside < 0)
+		return -errno;
+	l->pid = fork();
+	if (l->pid < 0)
+		return -errno;
+	if (l->pid == 0)
+		execute_launcher(aside, theirs);
+
+	l->pidfd = pidfd_open(l->pid, 0);
+	return l->pidfd < 0 ? -errno : 0;
+}
+
+static int receive_answer(struct launcher *l, struct launch_answer *ret_answer,
+			  struct message_fds *ret_fds)
+{
+	int r = message_receive(l->socket, true, ret_answer, sizeof(*ret_answer), ret_fds);
+
+	/* An answer that comes late would be taken for the next one's. */
+	if (r == -EAGAIN) {
+		pidfd_send_signal(l->pidfd, SIGKILL, NULL, 0);
+		r = -ETIMEDOUT;
+	}
+	return r;
+}
+
+int launcher_refresh(struct launcher *l)
+{
+	uint64_t print = skeleton_fingerprint();
+	if (print == l->skeleton)
+		return 0;
+
+	cleanup(close_fd) int mount_fd = -1;
+	int r = skeleton_make(&mount_fd);
+	if (r < 0)
+		return r;
+
+	struct launch_request request = {.kind = LAUNCH_SKELETON};
+	struct launch_answer answer;
+	r = message_send(l->socket, &request, sizeof(request), &mount_fd, 1);
+	if (r == 0)
+		r = receive_answer(l, &answer, NULL);
+	if (r == 0)
+		r = -answer.error;
+	if (r == 0)
+		l->skeleton = print;
+	return r;
+}
+
+int launcher_start_session(struct launcher *l, const struct launch_request *request, const int *fds,
+			   size_t count, pid_t *ret_pid, int *ret_fds, unsigned *ret_step)
+{
+	cleanup(message_fds) struct message_fds in = {.count = 0};
+	struct launch_answer answer;
+
+	*ret_step = SETUP_launcher;
+	int r = message_send(l->socket, request, sizeof(*request), fds, count);
+	if (r == 0)
+		r = receive_answer(l, &answer, &in);
+	if (r < 0)
+		return r;
+
+	*ret_step = answer.step;
+	if (answer.error)
+		return -answer.error;
+	if (in.count != LAUNCH_ANSWER_COUNT)
+		return -EBADMSG;
+	for (int i = 0; i < LAUNCH_ANSWER_COUNT; i++)
+		ret_fds[i] = take_fd(in.fd[i]);
+	*ret_pid = answer.pid;
+	return 0;
+}
+
+int launcher_start(int bin_dir_fd, struct launcher **ret_launcher)
+{
+	struct launcher *l = malloc(sizeof(*l));
+	if (!l)
+		return -ENOMEM;
+	*l = (struct launcher){.pidfd = -1, .socket = -1, .filter_fd = -1, .init_fd = -1};
+
+	int r = spawn(bin_dir_fd, l);
+	if (r == 0)
+		r = load_init(bin_dir_fd, l);
+	if (r == 0)
+		r = load_filter(l);
+
+	struct timeval wait = {.tv_sec = ANSWER_TIMEOUT_S};
+	if (r == 0 && setsockopt(l->socket, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait)) < 0)
+		r = -errno;
+	struct launch_answer ready;
+	if (r == 0)
+		r = receive_answer(l, &ready, NULL);
+	if (r == 0)
+		r = -ready.error;
+	if (r == 0)
+		r = launcher_refresh(l);
+	if (r < 0) {
+		launcher_stop(l);
+		return r;
+	}
+	*ret_launcher = l;
+	return 0;
+}
+
+void launcher_stop(struct launcher *l)
+{
+	if (!l)
+		return;
+
+	/* It ends by itself when its socket closes. */
+	cleanup_close_fd(&l->socket);
+	if (l->pid > 0)
+		waitpid(l->pid, NULL, 0);
+	cleanup_close_fd(&l->pidfd);
+	cleanup_close_fd(&l->filter_fd);
+	cleanup_close_fd(&l->init_fd);
+	free(l);
+}
+
+int launcher_pidfd(const struct launcher *l)
+{
+	return l->pidfd;
+}

@@ -1,0 +1,139 @@
+/*
+ * vitrine-launcher: starts sessions for vitrined. Static, single-threaded and small, in a mount
+ * namespace of about five mounts, because a fork copies all of that. It reads requests from
+ * descriptor 3, of vitrined alone, and ends when that is closed. What it has started ends by
+ * itself: the init of a session when its own socket closes.
+ */
+#include "../record/cleanup.h"
+#include "launch.h"
+#include "message.h"
+#include "namespaces.h"
+#include "rootfs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#define SOCKET 3
+
+static int map_workspace(const struct launch_request *request, int mount_fd)
+{
+	return namespaces_map_mount(mount_fd, request->workspace_uid, request->workspace_gid,
+				    request->uid_base + request->workspace_owner);
+}
+
+static int start_session(const struct launch_request *request, const struct message_fds *fds,
+			 pid_t *ret_pid, int *ret_fds, enum setup_step *ret_step)
+{
+	bool workspace = request->flags & LAUNCH_WORKSPACE;
+	if (fds->count != (size_t)(workspace ? LAUNCH_FD_COUNT : LAUNCH_FD_WORKSPACE))
+		return -EBADMSG;
+
+	if (workspace) {
+		*ret_step = SETUP_workspace_ids;
+		int r = map_workspace(request, fds->fd[LAUNCH_FD_WORKSPACE]);
+		if (r < 0)
+			return r;
+	}
+
+	cleanup(close_fd) int root_fd = -1;
+	int r = rootfs_make(request, &root_fd, ret_step);
+	if (r < 0)
+		return r;
+
+	struct session_start start = {
+		.request = request,
+		.cgroup_fd = fds->fd[LAUNCH_FD_CGROUP],
+		.control_fd = fds->fd[LAUNCH_FD_CONTROL],
+		.filter_fd = fds->fd[LAUNCH_FD_FILTER],
+		.init_fd = fds->fd[LAUNCH_FD_INIT],
+		.root_fd = root_fd,
+		.workspace_fd = workspace ? fds->fd[LAUNCH_FD_WORKSPACE] : -1,
+	};
+	r = namespaces_start(&start, ret_pid, &ret_fds[LAUNCH_ANSWER_PIDFD], ret_step);
+	if (r < 0)
+		return r;
+	ret_fds[LAUNCH_ANSWER_ROOT] = take_fd(root_fd);
+	return 0;
+}
+
+static int answer_session(const struct launch_request *request, const struct message_fds *fds)
+{
+	enum setup_step step = SETUP_launcher;
+	int out[LAUNCH_ANSWER_COUNT] = {-1, -1};
+	pid_t pid = 0;
+
+	int r = start_session(request, fds, &pid, out, &step);
+	struct launch_answer answer = {.error = -r, .step = step, .pid = pid};
+	r = message_send(SOCKET, &answer, sizeof(answer), out, r < 0 ? 0 : LAUNCH_ANSWER_COUNT);
+
+	for (int i = 0; i < LAUNCH_ANSWER_COUNT; i++)
+		cleanup_close_fd(&out[i]);
+	return r;
+}
+
+static int answer_skeleton(const struct message_fds *fds)
+{
+	int r = fds->count == 1 ? rootfs_set_skeleton(fds->fd[0]) : -EBADMSG;
+	struct launch_answer answer = {.error = -r, .step = SETUP_skeleton};
+
+	return message_send(SOCKET, &answer, sizeof(answer), NULL, 0);
+}
+
+static int serve(void)
+{
+	for (;;) {
+		cleanup(message_fds) struct message_fds fds = {.count = 0};
+		struct launch_request request;
+
+		int r = message_receive(SOCKET, true, &request, sizeof(request), &fds);
+		if (r < 0)
+			return r;
+
+		r = request.kind == LAUNCH_SKELETON ? answer_skeleton(&fds)
+						    : answer_session(&request, &fds);
+		if (r < 0)
+			return r;
+	}
+}
+
+/* Sessions start with every signal at its default; the launcher does not wait for its children. */
+static void reset_signals(void)
+{
+	sigset_t none;
+
+	for (int s = 1; s < NSIG; s++)
+		signal(s, SIG_DFL);
+	signal(SIGCHLD, SIG_IGN);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* The host's /dev/null would hold the host's mounts in every session. */
+static int replace_streams(void)
+{
+	cleanup(close_fd) int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null < 0)
+		return -errno;
+
+	for (int fd = 0; fd <= 2; fd++)
+		if (dup2(null, fd) < 0)
+			return -errno;
+	return 0;
+}
+
+int main(void)
+{
+	umask(022);
+	reset_signals();
+
+	int r = rootfs_prepare();
+	if (r == 0)
+		r = replace_streams();
+	struct launch_answer answer = {.error = -r, .step = SETUP_launcher};
+	if (message_send(SOCKET, &answer, sizeof(answer), NULL, 0) < 0 || r < 0)
+		return 1;
+	return serve() == -ECONNRESET ? 0 : 1;
+}

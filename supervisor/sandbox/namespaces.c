@@ -1,0 +1,117 @@
+/*
+ * The namespaces of a session. See namespaces.h.
+ */
+#include "namespaces.h"
+
+#include "../record/cleanup.h"
+#include "enter.h"
+#include "syscalls.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+
+#define SESSION_NAMESPACES                                                                         \
+	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWUTS | CLONE_NEWIPC)
+
+static int write_map(pid_t pid, const char *file, uint32_t inside, uint32_t outside, uint32_t count)
+{
+	char path[64], text[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
+	int n = snprintf(text, sizeof(text), "%u %u %u\n", inside, outside, count);
+	cleanup(close_fd) int fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || write(fd, text, (size_t)n) != n)
+		return -errno;
+	return 0;
+}
+
+static int map_session(pid_t pid, uint32_t base)
+{
+	int r = write_map(pid, "uid_map", 0, base, SESSION_IDS);
+
+	return r < 0 ? r : write_map(pid, "gid_map", 0, base, SESSION_IDS);
+}
+
+int namespaces_start(struct session_start *start, pid_t *ret_pid, int *ret_pidfd,
+		     enum setup_step *ret_step)
+{
+	bool own_net = start->request->flags & LAUNCH_OWN_NET;
+	uint64_t flags =
+		SESSION_NAMESPACES | (own_net ? CLONE_NEWNET : 0) | CLONE_PIDFD | CLONE_INTO_CGROUP;
+	int go[2];
+	int pidfd = -1;
+
+	*ret_step = SETUP_clone;
+	if (pipe2(go, O_CLOEXEC) < 0)
+		return -errno;
+	start->go_fd = go[0];
+	pid_t pid = clone_process(flags, start->cgroup_fd, &pidfd);
+	if (pid == 0) {
+		close(go[1]);
+		session_enter(start);
+	}
+	close(go[0]);
+	if (pid < 0) {
+		close(go[1]);
+		return pid;
+	}
+
+	*ret_step = SETUP_ids;
+	int r = map_session(pid, start->request->uid_base);
+	if (r == 0 && write(go[1], "", 1) != 1)
+		r = -errno;
+	close(go[1]);
+	if (r < 0) {
+		kill(pid, SIGKILL);
+		close(pidfd);
+		return r;
+	}
+	*ret_pid = pid;
+	*ret_pidfd = pidfd;
+	return 0;
+}
+
+static int map_and_set(pid_t pid, int mount_fd, uid_t host_uid, gid_t host_gid, uid_t owner)
+{
+	char path[64];
+
+	int r = write_map(pid, "uid_map", host_uid, owner, 1);
+	if (r == 0)
+		r = write_map(pid, "gid_map", host_gid, owner, 1);
+	if (r < 0)
+		return r;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/user", pid);
+	cleanup(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	struct mount_attr attr = {
+		.attr_set = MOUNT_ATTR_IDMAP | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
+		.userns_fd = (uint64_t)fd,
+	};
+	if (mount_setattr(mount_fd, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) < 0)
+		return -errno;
+	return 0;
+}
+
+int namespaces_map_mount(int mount_fd, uid_t host_uid, gid_t host_gid, uid_t owner)
+{
+	int pidfd = -1;
+
+	/* Only a process has a user namespace: one that waits, until the mount refers to it. */
+	pid_t pid = clone_process(CLONE_NEWUSER | CLONE_PIDFD, -1, &pidfd);
+	if (pid < 0)
+		return pid;
+	if (pid == 0)
+		for (;;)
+			pause();
+
+	int r = map_and_set(pid, mount_fd, host_uid, host_gid, owner);
+	kill(pid, SIGKILL);
+	close(pidfd);
+	return r;
+}

@@ -1,0 +1,29 @@
+/*
+ * Root file systems of sessions, as the launcher builds them in a mount namespace of its own.
+ */
+#pragma once
+
+#include "launch.h"
+
+/* Where things are in the launcher's mount namespace, which each session starts from. */
+#define LAUNCHER_NEW "/new" /* a session's root is placed here, in the session's own namespace */
+#define LAUNCHER_DEV "/dev" /* read-only; with empty pts and shm */
+
+/* Directories of the host's system, all that are not links on the host: "/usr", maybe "/bin", ...
+ */
+extern const char *const rootfs_system_directories[];
+
+/*
+ * Leave the host's mounts: after this the namespace holds a small root, /proc, read-only copies of
+ * the system directories, /dev and what rootfs_set_skeleton places. 0 or -errno.
+ */
+int rootfs_prepare(void);
+
+/* Use this detached mount as the lower layer from now on. */
+int rootfs_set_skeleton(int mount_fd);
+
+/*
+ * A new root: overlay of the skeleton below an ephemeral upper that is already furnished for the
+ * session. *ret_mount_fd is its detached mount. On failure *ret_step says what.
+ */
+int rootfs_make(const struct launch_request *request, int *ret_mount_fd, enum setup_step *ret_step);

@@ -1,0 +1,374 @@
+/*
+ * One sandbox: creation, end and what lies between. See sandbox.h; commands are in exec.c.
+ *
+ * A sandbox is taken apart by sandbox_free whatever was made of it, so creation just stops where it
+ * fails.
+ */
+#include "../record/cleanup.h"
+#include "cgroup.h"
+#include "message.h"
+#include "mount.h"
+#include "sandbox_state.h"
+#include "watch.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <mntent.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#define UID_FIRST 0x20000000u
+#define SLOTS ((UINT32_MAX - UID_FIRST) / SESSION_IDS)
+#define UPPER_BYTES_DEFAULT (2ull << 30)
+#define UPPER_INODES_DEFAULT 1000000
+#define READY_TIMEOUT_MS 30000
+
+static void cleanup_sandbox(struct sandbox **s)
+{
+	sandbox_free(*s);
+}
+
+int sandbox_fail(struct sandbox_error *ret_error, unsigned step, int r, const char *format, ...)
+{
+	const char *need = setup_step_need(step);
+	char subject[256];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(subject, sizeof(subject), format, arguments);
+	va_end(arguments);
+
+	ret_error->step = setup_step_name(step);
+	ret_error->error = -r;
+	snprintf(ret_error->text, sizeof(ret_error->text), "%s%s%s: %s%s%s", setup_step_act(step),
+		 *subject ? ": " : "", subject, strerror(-r), *need ? "; " : "", need);
+	return r;
+}
+
+/* A session id becomes a name of a directory and a host name. */
+static bool id_is_valid(const char *id)
+{
+	size_t length = strlen(id);
+
+	if (length == 0 || length >= LAUNCH_ID_MAX || !isalnum((unsigned char)id[0]))
+		return false;
+	for (const char *c = id; *c; c++)
+		if (!isalnum((unsigned char)*c) && *c != '-' && *c != '_')
+			return false;
+	return true;
+}
+
+static struct sandbox *sandbox_new(const struct sandbox_options *options)
+{
+	struct sandbox *s = calloc(1, sizeof(*s));
+	if (!s)
+		return NULL;
+
+	s->info = (struct sandbox_info){
+		.cgroup_fd = -1,
+		.freeze_fd = -1,
+		.fanotify_fd = -1,
+		.root_mount_fd = -1,
+		.uid_base = UID_FIRST + options->slot * SESSION_IDS,
+		.uid_count = SESSION_IDS,
+	};
+	s->root_fd = s->init_cgroup_fd = s->control_fd = s->pidfd = s->status_fd = s->wake_fd = -1;
+	for (size_t i = 0; i < INIT_COMMANDS_MAX; i++)
+		s->execs[i] = (struct sandbox_exec){.cgroup_fd = -1, .tty_fd = -1};
+	strncpy(s->id, options->id, sizeof(s->id) - 1);
+	return s;
+}
+
+static int make_cgroups(struct sandbox *s, const struct cgroup_root *root)
+{
+	uint64_t init_id;
+
+	s->root_fd = fcntl(root->fd, F_DUPFD_CLOEXEC, 0);
+	if (s->root_fd < 0)
+		return -errno;
+	int r = cgroup_make(root->fd, s->id, s->info.uid_base, &s->info.cgroup_fd, &s->info.cgroup);
+	if (r < 0)
+		return r;
+	s->made_cgroup = true;
+
+	s->info.freeze_fd = openat(s->info.cgroup_fd, "cgroup.freeze", O_WRONLY | O_CLOEXEC);
+	if (s->info.freeze_fd < 0)
+		return -errno;
+	return cgroup_make(s->info.cgroup_fd, "init", 0, &s->init_cgroup_fd, &init_id);
+}
+
+/* Name of the file system that @path is on, for an error. */
+static void name_file_system(int fd, char *ret_name, size_t size)
+{
+	struct stat st;
+	FILE *mounts = setmntent("/proc/self/mounts", "re");
+	struct mntent entry;
+	char line[8192];
+
+	snprintf(ret_name, size, "its file system");
+	if (!mounts)
+		return;
+	if (fstat(fd, &st) == 0)
+		while (getmntent_r(mounts, &entry, line, sizeof(line))) {
+			struct stat other;
+
+			if (stat(entry.mnt_dir, &other) == 0 && other.st_dev == st.st_dev)
+				snprintf(ret_name, size, "%s", entry.mnt_type);
+		}
+	endmntent(mounts);
+}
+
+static int open_workspace(const struct sandbox_options *options, struct launch_request *request,
+			  int *ret_mount_fd, struct sandbox_error *ret_error)
+{
+	struct stat st;
+
+	cleanup(close_fd) int fd = open(options->workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return sandbox_fail(ret_error, SETUP_workspace, -errno, "%s", options->workspace);
+	int r = mount_clone(fd, "", true, ret_mount_fd);
+	if (r < 0)
+		return sandbox_fail(ret_error, SETUP_workspace, r, "%s", options->workspace);
+
+	request->flags |= LAUNCH_WORKSPACE;
+	request->workspace_uid = st.st_uid;
+	request->workspace_gid = st.st_gid;
+	request->workspace_owner = options->workspace_for_root ? SESSION_ROOT : SESSION_AGENT;
+	return 0;
+}
+
+/* With the host's network its resolver is reached as the host does; else one on loopback, if any.
+ */
+static int fill_resolv(struct launch_request *request, enum sandbox_net net)
+{
+	static const char own[] = "nameserver 127.0.0.1\n";
+
+	if (net == SANDBOX_NET_NONE) {
+		memcpy(request->resolv, own, sizeof(own) - 1);
+		request->resolv_length = sizeof(own) - 1;
+		return 0;
+	}
+
+	struct stat st;
+	cleanup(close_fd) int fd = open("/etc/resolv.conf", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode) || !(st.st_mode & S_IROTH))
+		return 0;
+	ssize_t n = read(fd, request->resolv, sizeof(request->resolv));
+	if (n < 0)
+		return -errno;
+	request->resolv_length = (uint32_t)n;
+	return 0;
+}
+
+static int call_launcher(struct launcher *l, struct sandbox *s,
+			 const struct sandbox_options *options,
+			 const struct launch_request *request, int workspace_fd, int *ret_root_fd,
+			 struct sandbox_error *ret_error)
+{
+	int pair[2], answers[LAUNCH_ANSWER_COUNT];
+	unsigned step;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return sandbox_fail(ret_error, SETUP_launcher, -errno, "socketpair");
+	s->control_fd = pair[0];
+	cleanup(close_fd) int theirs = pair[1];
+
+	const int fds[LAUNCH_FD_COUNT] = {
+		[LAUNCH_FD_CGROUP] = s->init_cgroup_fd, [LAUNCH_FD_CONTROL] = theirs,
+		[LAUNCH_FD_FILTER] = l->filter_fd,	[LAUNCH_FD_INIT] = l->init_fd,
+		[LAUNCH_FD_WORKSPACE] = workspace_fd,
+	};
+	int r = launcher_start_session(l, request, fds,
+				       workspace_fd < 0 ? LAUNCH_FD_WORKSPACE : LAUNCH_FD_COUNT,
+				       &s->info.init_pid, answers, &step);
+	if (r < 0 && step == SETUP_workspace_ids) {
+		char type[64];
+
+		name_file_system(workspace_fd, type, sizeof(type));
+		return sandbox_fail(ret_error, step, r, "%s is on %s", options->workspace, type);
+	}
+	if (r < 0)
+		return sandbox_fail(ret_error, step, r, "%s", "");
+
+	s->pidfd = answers[LAUNCH_ANSWER_PIDFD];
+	*ret_root_fd = answers[LAUNCH_ANSWER_ROOT];
+	s->info.init_dev = l->init_dev;
+	s->info.init_ino = l->init_ino;
+	return 0;
+}
+
+/* Where the kernel gives the root no file handles, names come from what calls were given. */
+static int start_watching(struct sandbox *s, int root_fd)
+{
+	int r = watch_open(root_fd, &s->info.fanotify_fd);
+	if (r == -EOPNOTSUPP || r == -ENODEV || r == -EXDEV)
+		return 0;
+	if (r < 0)
+		return r;
+
+	s->info.root_mount_fd = openat(root_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return s->info.root_mount_fd < 0 ? -errno : 0;
+}
+
+static int make_status_fd(struct sandbox *s)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+
+	s->status_fd = epoll_create1(EPOLL_CLOEXEC);
+	s->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (s->status_fd < 0 || s->wake_fd < 0 ||
+	    epoll_ctl(s->status_fd, EPOLL_CTL_ADD, s->control_fd, &event) < 0 ||
+	    epoll_ctl(s->status_fd, EPOLL_CTL_ADD, s->wake_fd, &event) < 0)
+		return -errno;
+	return 0;
+}
+
+int sandbox_report(struct sandbox *s, int timeout_ms, struct init_report *ret_report, int *ret_fd)
+{
+	cleanup(message_fds) struct message_fds fds = {.count = 0};
+	struct pollfd p = {.fd = s->control_fd, .events = POLLIN};
+
+	int n = poll(&p, 1, timeout_ms);
+	if (n < 0)
+		return errno == EINTR ? -EAGAIN : -errno;
+	if (n == 0)
+		return -ETIMEDOUT;
+	int r = message_receive(s->control_fd, false, ret_report, sizeof(*ret_report), &fds);
+	if (r == 0 && ret_fd && fds.count == 1)
+		*ret_fd = take_fd(fds.fd[0]);
+	return r;
+}
+
+static int wait_ready(struct sandbox *s, struct sandbox_error *ret_error)
+{
+	struct init_report report;
+	int r;
+
+	do
+		r = sandbox_report(s, READY_TIMEOUT_MS, &report, NULL);
+	while (r == -EAGAIN);
+	if (r < 0)
+		return sandbox_fail(ret_error, SETUP_init, r, "no word from it");
+	if (report.kind == INIT_SETUP_FAILED)
+		return sandbox_fail(ret_error, report.step, -report.error, "%s", "");
+	return report.kind == INIT_READY ? 0
+					 : sandbox_fail(ret_error, SETUP_init, -EBADMSG, "%s", "");
+}
+
+static int build(struct sandbox *s, struct launcher *l, const struct cgroup_root *root,
+		 const struct sandbox_options *options, struct sandbox_error *ret_error)
+{
+	cleanup(close_fd) int workspace_fd = -1;
+	cleanup(close_fd) int root_fd = -1;
+	struct launch_request request = {
+		.kind = LAUNCH_SESSION,
+		.flags = options->net == SANDBOX_NET_NONE ? LAUNCH_OWN_NET : 0,
+		.uid_base = s->info.uid_base,
+		.upper_bytes = options->upper_bytes ? options->upper_bytes : UPPER_BYTES_DEFAULT,
+		.upper_inodes =
+			options->upper_inodes ? options->upper_inodes : UPPER_INODES_DEFAULT,
+	};
+	memcpy(request.id, s->id, sizeof(request.id));
+
+	int r = launcher_refresh(l);
+	if (r < 0)
+		return sandbox_fail(ret_error, SETUP_skeleton, r, "%s", "");
+	r = make_cgroups(s, root);
+	if (r < 0)
+		return sandbox_fail(ret_error, SETUP_cgroup, r, "%s/vitrine/%s", root->path, s->id);
+	if (options->workspace)
+		r = open_workspace(options, &request, &workspace_fd, ret_error);
+	if (r < 0)
+		return r;
+	r = fill_resolv(&request, options->net);
+	if (r < 0)
+		return sandbox_fail(ret_error, SETUP_skeleton, r, "/etc/resolv.conf");
+
+	r = call_launcher(l, s, options, &request, workspace_fd, &root_fd, ret_error);
+	if (r < 0)
+		return r;
+	r = start_watching(s, root_fd);
+	if (r < 0)
+		return sandbox_fail(ret_error, SETUP_watch, r, "%s", "");
+	r = wait_ready(s, ret_error);
+	if (r < 0)
+		return r;
+	r = make_status_fd(s);
+	return r < 0 ? sandbox_fail(ret_error, SETUP_launcher, r, "epoll") : 0;
+}
+
+int sandbox_create(struct launcher *l, const struct cgroup_root *root,
+		   const struct sandbox_options *options, struct sandbox **ret_sandbox,
+		   struct sandbox_error *ret_error)
+{
+	if (!id_is_valid(options->id))
+		return sandbox_fail(ret_error, SETUP_options, -EINVAL, "session id");
+	if (options->slot >= SLOTS)
+		return sandbox_fail(ret_error, SETUP_options, -ERANGE, "slot %u", options->slot);
+
+	cleanup(sandbox) struct sandbox *s = sandbox_new(options);
+	if (!s)
+		return sandbox_fail(ret_error, SETUP_options, -ENOMEM, "%s", "");
+	int r = build(s, l, root, options, ret_error);
+	if (r < 0)
+		return r;
+
+	*ret_sandbox = take(s);
+	return 0;
+}
+
+const struct sandbox_info *sandbox_info(const struct sandbox *s)
+{
+	return &s->info;
+}
+
+int sandbox_status_fd(const struct sandbox *s)
+{
+	return s->status_fd;
+}
+
+int sandbox_usage(struct sandbox *s, uint64_t *ret_cpu_ns, uint64_t *ret_memory_peak)
+{
+	return cgroup_usage(s->info.cgroup_fd, ret_cpu_ns, ret_memory_peak);
+}
+
+void sandbox_exec_close(struct sandbox_exec *e)
+{
+	cleanup_close_fd(&e->cgroup_fd);
+	cleanup_close_fd(&e->tty_fd);
+	*e = (struct sandbox_exec){.cgroup_fd = -1, .tty_fd = -1};
+}
+
+void sandbox_free(struct sandbox *s)
+{
+	if (!s)
+		return;
+
+	if (s->made_cgroup) {
+		cgroup_kill(s->info.cgroup_fd);
+		cgroup_remove(s->root_fd, s->id);
+	}
+	for (size_t i = 0; i < INIT_COMMANDS_MAX; i++)
+		sandbox_exec_close(&s->execs[i]);
+	cleanup_close_fd(&s->status_fd);
+	cleanup_close_fd(&s->wake_fd);
+	cleanup_close_fd(&s->control_fd);
+	cleanup_close_fd(&s->pidfd);
+	cleanup_close_fd(&s->init_cgroup_fd);
+	cleanup_close_fd(&s->root_fd);
+	cleanup_close_fd(&s->info.cgroup_fd);
+	cleanup_close_fd(&s->info.freeze_fd);
+	cleanup_close_fd(&s->info.fanotify_fd);
+	cleanup_close_fd(&s->info.root_mount_fd);
+	free(s);
+}

@@ -1,0 +1,43 @@
+/*
+ * What a sandbox is made of; shared by sandbox.c (its life) and exec.c (its commands).
+ */
+#pragma once
+
+#include "init.h"
+#include "launcher.h"
+#include "sandbox.h"
+
+#include <stdarg.h>
+
+#define STATUSES_MAX (2 * INIT_COMMANDS_MAX + 2)
+
+struct sandbox_exec {
+	uint32_t exec; /* 0: the place is free */
+	int cgroup_fd;
+	int tty_fd; /* master, to change its size; -1 without a terminal or when it has ended */
+	bool ended, killed;
+};
+
+struct sandbox {
+	struct sandbox_info info;
+	char id[LAUNCH_ID_MAX];
+	int root_fd; /* the daemon's cgroup */
+	int init_cgroup_fd;
+	int control_fd; /* to init */
+	int pidfd;	/* of init */
+	int status_fd;	/* epoll: control_fd and wake_fd */
+	int wake_fd;	/* eventfd: readable while statuses are kept */
+	bool made_cgroup, gone;
+	struct sandbox_exec execs[INIT_COMMANDS_MAX];
+	struct sandbox_status statuses[STATUSES_MAX]; /* kept while an answer was waited for */
+	size_t status_first, status_count;
+};
+
+/* Fill @ret_error: @r is -errno, what follows names the value at fault. Returns @r. */
+int sandbox_fail(struct sandbox_error *ret_error, unsigned step, int r, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* Next report of init, waiting @timeout_ms at most. 0, -ETIMEDOUT, -ECONNRESET, ... */
+int sandbox_report(struct sandbox *s, int timeout_ms, struct init_report *ret_report, int *ret_fd);
+
+void sandbox_exec_close(struct sandbox_exec *e);

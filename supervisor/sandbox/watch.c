@@ -1,0 +1,41 @@
+/*
+ * fanotify on the file system of a session's root. See watch.h.
+ */
+#include "watch.h"
+
+#include "../record/cleanup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/fanotify.h>
+
+#define GROUP                                                                                      \
+	(FAN_CLASS_NOTIF | FAN_REPORT_DFID_NAME | FAN_REPORT_TID | FAN_UNLIMITED_QUEUE |           \
+	 FAN_UNLIMITED_MARKS | FAN_NONBLOCK | FAN_CLOEXEC)
+#define EVENTS (FAN_CREATE | FAN_DELETE | FAN_ATTRIB | FAN_ONDIR)
+
+static int mark(int fd, int mount_fd, uint64_t mask)
+{
+	if (fanotify_mark(fd, FAN_MARK_ADD | FAN_MARK_FILESYSTEM, mask, mount_fd, ".") < 0)
+		return -errno;
+	return 0;
+}
+
+int watch_open(int mount_fd, int *ret_fanotify_fd)
+{
+	cleanup(close_fd) int fd = fanotify_init(GROUP | FAN_REPORT_FID | FAN_REPORT_TARGET_FID,
+						 O_RDONLY | O_LARGEFILE | O_CLOEXEC);
+	if (fd < 0 && errno == EINVAL)
+		fd = fanotify_init(GROUP, O_RDONLY | O_LARGEFILE | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+
+	int r = mark(fd, mount_fd, EVENTS | FAN_RENAME);
+	if (r == -EINVAL)
+		r = mark(fd, mount_fd, EVENTS | FAN_MOVED_FROM | FAN_MOVED_TO);
+	if (r < 0)
+		return r;
+
+	*ret_fanotify_fd = take_fd(fd);
+	return 0;
+}
