@@ -98,6 +98,7 @@ static int read_base(struct account *a)
 			memset(lane->seen, 0, sizeof(lane->seen));
 		}
 	}
+	a->is_fresh = false;
 	return 0;
 }
 
