@@ -13,6 +13,9 @@
 #define STORE_DEFAULT_STATE "/var/lib/vitrine"
 #define SESSION_ID_LENGTH 12 /* lower-case hex digits */
 
+/* True for SESSION_ID_LENGTH lower-case hex digits. */
+bool session_id_is_valid(const char *id);
+
 enum session_state { SESSION_STARTING, SESSION_RUNNING, SESSION_ENDED };
 
 struct manifest {
@@ -37,7 +40,7 @@ void manifest_free(struct manifest *m);
 
 /* Read <dir>/manifest.json. 0 or -errno (-EBADMSG: not a manifest). */
 int manifest_read(int session_dir_fd, struct manifest *ret_manifest);
-/* Write it atomically, with fsync. 0 or -errno. */
+/* Write it atomically, with fsync. 0, -EINVAL (the command is not JSON) or -errno. */
 int manifest_write(int session_dir_fd, const struct manifest *m);
 
 /*
@@ -51,6 +54,6 @@ void store_list_free(struct manifest *list, size_t count);
 /*
  * Find a session by id, unique prefix of an id (4 digits or more), name (the newest of that name)
  * or "last". On success @ret_dir_fd is an open directory that the caller closes. -ENOENT: none;
- * -ENOTUNIQ: more than one.
+ * -ENOTUNIQ: more than one; -EBADMSG: it has no readable manifest.
  */
 int store_find(int state_fd, const char *what, struct manifest *ret_manifest, int *ret_dir_fd);

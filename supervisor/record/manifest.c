@@ -1,0 +1,249 @@
+/*
+ * manifest.json of one session: read strictly, written whole or not at all.
+ */
+#include "cleanup.h"
+#include "json_put.h"
+#include "printable.h"
+#include "store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define NAME "manifest.json"
+#define TEMPORARY "manifest.json.tmp"
+#define SIZE_MOST (16 << 20)
+
+static const char *const state_names[] = {
+	[SESSION_STARTING] = "starting",
+	[SESSION_RUNNING] = "running",
+	[SESSION_ENDED] = "ended",
+};
+#define STATES (sizeof(state_names) / sizeof(*state_names))
+
+void manifest_free(struct manifest *m)
+{
+	free(m->name);
+	free(m->tenant);
+	free(m->command);
+	free(m->reason);
+	*m = (struct manifest){0};
+}
+
+static void cleanup_manifest(struct manifest *m)
+{
+	manifest_free(m);
+}
+
+static void cleanup_json(json_t **json)
+{
+	json_decref(*json);
+}
+
+static void cleanup_buffer(struct json_buffer *buffer)
+{
+	json_buffer_free(buffer);
+}
+
+bool session_id_is_valid(const char *id)
+{
+	return strlen(id) == SESSION_ID_LENGTH &&
+	       strspn(id, "0123456789abcdef") == SESSION_ID_LENGTH;
+}
+
+/* A text that may be absent. Each get returns 0, -EBADMSG or -ENOMEM. */
+static int get_text(const json_t *object, const char *name, char **ret_text)
+{
+	const json_t *value = json_object_get(object, name);
+
+	if (!value)
+		return 0;
+	if (!json_is_string(value))
+		return -EBADMSG;
+	*ret_text = strdup(json_string_value(value));
+	return *ret_text ? 0 : -ENOMEM;
+}
+
+/* A number of 0 or more; @ret_number stays as it is where there is none. */
+static int get_number(const json_t *object, const char *name, int64_t *ret_number)
+{
+	const json_t *value = json_object_get(object, name);
+
+	if (!value)
+		return 0;
+	if (!json_is_integer(value) || json_integer_value(value) < 0)
+		return -EBADMSG;
+	*ret_number = json_integer_value(value);
+	return 0;
+}
+
+static int get_count(const json_t *object, const char *name, uint64_t *ret_number)
+{
+	int64_t number = 0;
+	int r = get_number(object, name, &number);
+
+	*ret_number = (uint64_t)number;
+	return r;
+}
+
+static int get_command(const json_t *object, char **ret_command)
+{
+	cleanup(buffer) struct json_buffer text = {0};
+	const json_t *value = json_object_get(object, "command");
+	int r;
+
+	if (!json_is_array(value))
+		return -EBADMSG;
+	r = json_write_value(&text, value);
+	if (r)
+		return r;
+	*ret_command = strndup(text.text, text.length);
+	return *ret_command ? 0 : -ENOMEM;
+}
+
+static int get_state(const json_t *object, enum session_state *ret_state)
+{
+	const char *name = json_string_value(json_object_get(object, "state"));
+
+	for (size_t i = 0; name && i < STATES; i++) {
+		if (strcmp(name, state_names[i]))
+			continue;
+		*ret_state = i;
+		return 0;
+	}
+	return -EBADMSG;
+}
+
+static int get_manifest(const json_t *object, struct manifest *m)
+{
+	const char *id = json_string_value(json_object_get(object, "id"));
+	const json_t *supervisor = json_object_get(object, "supervisor");
+	int r;
+
+	if (!id || !session_id_is_valid(id))
+		return -EBADMSG;
+	memcpy(m->id, id, sizeof(m->id));
+	m->exit_code = m->signal = -1;
+	if ((r = get_text(object, "name", &m->name)) ||
+	    (r = get_text(object, "tenant", &m->tenant)) ||
+	    (r = get_text(object, "reason", &m->reason)) ||
+	    (r = get_command(object, &m->command)) || (r = get_state(object, &m->state)) ||
+	    (r = get_number(object, "exit_code", &m->exit_code)) ||
+	    (r = get_number(object, "signal", &m->signal)) ||
+	    (r = get_count(object, "started_ns", &m->started_ns)) ||
+	    (r = get_count(object, "ended_ns", &m->ended_ns)) ||
+	    (r = get_count(object, "records", &m->records)) ||
+	    (r = get_count(object, "lost", &m->lost)) ||
+	    (r = get_number(supervisor, "pid", &m->supervisor_pid)) ||
+	    (r = get_count(supervisor, "start", &m->supervisor_start)))
+		return r;
+	return 0;
+}
+
+int manifest_read(int session_dir_fd, struct manifest *ret_manifest)
+{
+	cleanup(close_fd) int fd =
+		openat(session_dir_fd, NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	cleanup(json) json_t *object = NULL;
+	cleanup(manifest) struct manifest m = {0};
+	json_error_t error;
+	struct stat st;
+	int r;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode) || st.st_size > SIZE_MOST)
+		return -EBADMSG;
+	object = json_loadfd(fd, JSON_REJECT_DUPLICATES, &error);
+	if (!object)
+		return json_error_code(&error) == json_error_out_of_memory ? -ENOMEM : -EBADMSG;
+	r = get_manifest(object, &m);
+	if (r)
+		return r;
+	*ret_manifest = m;
+	m = (struct manifest){0};
+	return 0;
+}
+
+static void put_text(struct json_buffer *out, const char *name, const char *text)
+{
+	if (!text)
+		return;
+	json_put(out, name, strlen(name));
+	json_put_string(out, bytes_of(text));
+}
+
+static void put_number(struct json_buffer *out, const char *name, int64_t number)
+{
+	if (number < 0)
+		return;
+	json_put(out, name, strlen(name));
+	json_put_i64(out, number);
+}
+
+/* False if the command is not JSON. */
+static bool put_manifest(struct json_buffer *out, const struct manifest *m)
+{
+	bool is_json;
+
+	put_text(out, "{\n  \"id\": ", m->id);
+	put_text(out, ",\n  \"name\": ", m->name);
+	put_text(out, ",\n  \"tenant\": ", m->tenant);
+	json_put_literal(out, ",\n  \"command\": ");
+	is_json = json_put_text(out, bytes_of(m->command ? m->command : "[]"));
+	put_text(out, ",\n  \"state\": ", state_names[m->state]);
+	put_text(out, ",\n  \"reason\": ", m->reason);
+	put_number(out, ",\n  \"exit_code\": ", m->exit_code);
+	put_number(out, ",\n  \"signal\": ", m->signal);
+	put_number(out, ",\n  \"started_ns\": ", (int64_t)m->started_ns);
+	put_number(out, ",\n  \"ended_ns\": ", (int64_t)m->ended_ns);
+	put_number(out, ",\n  \"records\": ", (int64_t)m->records);
+	put_number(out, ",\n  \"lost\": ", (int64_t)m->lost);
+	put_number(out, ",\n  \"supervisor\": {\"pid\": ", m->supervisor_pid);
+	put_number(out, ", \"start\": ", (int64_t)m->supervisor_start);
+	json_put_literal(out, "}\n}\n");
+	return is_json;
+}
+
+static int write_file(int fd, const char *text, size_t size)
+{
+	while (size) {
+		ssize_t n = write(fd, text, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		text += n;
+		size -= (size_t)n;
+	}
+	return fsync(fd) ? -errno : 0;
+}
+
+int manifest_write(int session_dir_fd, const struct manifest *m)
+{
+	cleanup(buffer) struct json_buffer text = {0};
+	cleanup(close_fd) int fd = -1;
+	bool is_json = put_manifest(&text, m);
+	int r = json_done(&text, 0);
+
+	if (r || !is_json)
+		return r ? r : -EINVAL;
+	if (unlinkat(session_dir_fd, TEMPORARY, 0) && errno != ENOENT)
+		return -errno;
+	fd = openat(session_dir_fd, TEMPORARY, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		    0640);
+	if (fd < 0)
+		return -errno;
+	r = write_file(fd, text.text, text.length);
+	if (!r && renameat(session_dir_fd, TEMPORARY, session_dir_fd, NAME))
+		r = -errno;
+	if (r) {
+		unlinkat(session_dir_fd, TEMPORARY, 0);
+		return r;
+	}
+	return fsync(session_dir_fd) ? -errno : 0;
+}
