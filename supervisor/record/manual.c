@@ -102,25 +102,31 @@ static void write_wrapped(FILE *out, const char *text, int indent)
 	fputc('\n', out);
 }
 
-/* Call @each with every line or paragraph of @text: a paragraph's lines are joined by blanks. */
-static void for_paragraphs(const char *text,
-			   void (*each)(FILE *out, const char *paragraph, bool literal), FILE *out)
+typedef void write_paragraph(FILE *out, const char *paragraph, bool literal, bool first);
+
+/* Call @each with every paragraph of @text, and with every literal line. */
+static void for_paragraphs(const char *text, write_paragraph *each, FILE *out)
 {
+	bool first = true;
+
 	while (*text) {
 		bool literal = !strncmp(text, "  ", 2);
 		const char *end = literal ? strchr(text, '\n') : strstr(text, "\n\n");
 		char *paragraph = end ? strndup(text, (size_t)(end - text)) : strdup(text);
 
 		if (paragraph)
-			each(out, paragraph, literal);
+			each(out, paragraph, literal, first);
+		first = false;
 		free(paragraph);
 		text = end ? end : text + strlen(text);
 		text += strspn(text, "\n");
 	}
 }
 
-static void write_help_paragraph(FILE *out, const char *paragraph, bool literal)
+static void write_help_paragraph(FILE *out, const char *paragraph, bool literal, bool first)
 {
+	if (!first && !literal)
+		fputc('\n', out);
 	if (literal)
 		fprintf(out, "%s\n", paragraph);
 	else
@@ -185,8 +191,9 @@ static void write_roff(FILE *out, const char *text)
 	}
 }
 
-static void write_roff_paragraph(FILE *out, const char *paragraph, bool literal)
+static void write_roff_paragraph(FILE *out, const char *paragraph, bool literal, bool first)
 {
+	(void)first;
 	fputs(literal ? ".nf\n" : ".PP\n", out);
 	write_roff(out, paragraph);
 	fputs(literal ? "\n.fi\n" : "\n", out);
