@@ -236,6 +236,13 @@ void exec_relays_resume(struct exec_relays *e)
 			relay_resume(e->streams[i].relay);
 }
 
+void exec_relays_discard(struct exec_relays *e)
+{
+	for (size_t i = 0; i < EXEC_STREAM_COUNT; i++)
+		if (e->streams[i].relay)
+			relay_discard(e->streams[i].relay);
+}
+
 void exec_relays_finish(struct exec_relays *e, bool discard, void (*finished)(void *context),
 			void *context)
 {

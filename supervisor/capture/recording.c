@@ -313,6 +313,13 @@ int recording_close_exec(struct recording *r, uint32_t exec, json_t *fields, boo
 	return 0;
 }
 
+void recording_discard(struct recording *r)
+{
+	for (size_t i = 0; i < RECORDING_EXECS; i++)
+		if (r->execs[i].relays && !r->execs[i].is_closed)
+			exec_relays_discard(r->execs[i].relays);
+}
+
 /* ---- the end ---- */
 
 static json_t *counts_of(const struct recording *r, uint64_t *ret_lost)

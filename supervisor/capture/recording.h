@@ -111,6 +111,9 @@ typedef void recording_exec_closed(void *context, struct recording *r, uint32_t 
 int recording_close_exec(struct recording *r, uint32_t exec, json_t *fields, bool discard,
 			 recording_exec_closed *closed, void *context, const char **ret_why);
 
+/* Nobody takes the output of its commands any more. */
+void recording_discard(struct recording *r);
+
 /* ---- the end ---- */
 
 struct recording_end {

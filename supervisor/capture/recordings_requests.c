@@ -399,6 +399,12 @@ static void on_exec_closed(void *context, struct recording *r, uint32_t exec,
 	recordings_send(context, reply);
 }
 
+static int serve_discard(struct call *c)
+{
+	recording_discard(c->recording);
+	return 0;
+}
+
 static int serve_exec_close(struct call *c)
 {
 	struct exec_relays *x;
@@ -432,6 +438,7 @@ static const struct {
 	{"tty", NULL, NEEDS_SESSION, false, serve_tty},
 	{"exec.close", "exec.closed", NEEDS_SESSION, true, serve_exec_close},
 	{"resize", NULL, NEEDS_SESSION, false, serve_resize},
+	{"discard", NULL, NEEDS_SESSION, false, serve_discard},
 	{"missed", NULL, NEEDS_SESSION, false, serve_missed},
 	{"close", "closed", NEEDS_SESSION, false, serve_close},
 };
