@@ -10,7 +10,9 @@
 #define DNS_PORT 53
 #define PIECE_MAX 4096
 #define PIECES_MAX 64 /* of one TCP segment as the stack hands it over */
-#define SYN_FIN_RST 7
+#define TCP_FIN 1
+#define TCP_SYN 2
+#define TCP_RST 4
 
 /* One record in the making. */
 struct dns_piece {
@@ -82,17 +84,21 @@ static __always_inline void emit_sized(const struct dns_piece *piece)
 		emit_piece(piece, PIECE_MAX);
 }
 
+/* Of a segment's flags SYN belongs to its first piece, FIN and RST to its last. */
 static long next_piece(__u32 index, void *context)
 {
 	struct dns_piece *piece = context;
+	__u32 flags = piece->tcp_flags;
 
-	if (piece->left > PIECE_MAX)
+	piece->full_length = piece->left;
+	if (piece->left > PIECE_MAX) {
 		piece->full_length = PIECE_MAX;
-	else
-		piece->full_length = piece->left;
+		piece->tcp_flags = flags & ~(TCP_FIN | TCP_RST);
+	}
 	emit_sized(piece);
+	piece->tcp_flags = flags & ~TCP_SYN;
 	piece->at += piece->full_length;
-	piece->sequence += piece->full_length;
+	piece->sequence += piece->full_length + (flags & TCP_SYN ? 1 : 0);
 	piece->left -= piece->full_length;
 	return piece->left == 0;
 }
@@ -102,7 +108,7 @@ static __always_inline void emit_packet(struct dns_piece *piece)
 {
 	if (piece->protocol == IPPROTO_UDP)
 		emit_sized(piece);
-	else if (piece->left || (piece->tcp_flags & SYN_FIN_RST))
+	else if (piece->left || (piece->tcp_flags & (TCP_FIN | TCP_SYN | TCP_RST)))
 		bpf_loop(PIECES_MAX, next_piece, piece, 0);
 }
 
@@ -118,7 +124,8 @@ static __always_inline int take_packet(struct __sk_buff *skb, bool egress)
 	/* Most packets are TCP to other ports; the socket says so without a look inside. */
 	if (sk->protocol == IPPROTO_TCP && sk->dst_port != bpf_htons(DNS_PORT))
 		return PASS;
-	if (!packet_read(skb, &p) || (egress ? p.to_port : p.from_port) != DNS_PORT)
+	if (!packet_read(skb, &p) || (egress ? p.to_port : p.from_port) != DNS_PORT ||
+	    p.protocol == IPPROTO_UDPLITE)
 		return PASS;
 	session = bpf_skb_ancestor_cgroup_id(skb, session_level);
 	piece.slot = bpf_map_lookup_elem(&sessions, &session);

@@ -4,7 +4,6 @@
  * kernel's own copy of the address, which the caller cannot change any more), and what went through
  * them. All programs sit on the daemon's cgroup, above all sessions, and let everything pass.
  */
-#define NET_MAP
 #include "net.h"
 
 #define PASS 1
@@ -22,8 +21,8 @@ static __always_inline struct socket_state *state_of(const struct session_slot *
 
 /* ---- what is asked for ---- */
 
-/* Remember it for the program that sees how the call ended. If no room is left for it, the call's
- * record is declared lost: without this one it would be half a truth. */
+/* Remember it for the program that sees how the call ended. If no room is left for it, that is
+ * counted: what the call asked for is then missing in its record. */
 static __always_inline int remember(struct session_slot *slot, struct bpf_sock_addr *ctx,
 				    struct asked *asked)
 {
@@ -45,10 +44,8 @@ static __always_inline int remember(struct session_slot *slot, struct bpf_sock_a
 	asked->ends.family = ctx->family;
 	asked->ends.type = ctx->type;
 	asked->ends.protocol = ctx->protocol;
-	if (bpf_map_update_elem(&asked_by_thread, &thread, asked, BPF_ANY)) {
-		take_number(slot, WIRE_CLASS_net);
+	if (bpf_map_update_elem(&asked_by_thread, &thread, asked, BPF_ANY))
 		count_loss(slot, WIRE_CLASS_net, LOSS_MAP_FULL);
-	}
 	return PASS;
 }
 

@@ -87,9 +87,11 @@ int translate_chunk(struct capture *c, const struct wire_record *record)
 int capture_finish(struct capture *c, int written_files_map_fd)
 {
 	int r = files_finish(c, written_files_map_fd);
-	if (r < 0)
-		return r;
-	return sockets_finish(c);
+	if (r == 0)
+		r = dns_streams_finish(c);
+	if (r == 0)
+		r = sockets_finish(c);
+	return r;
 }
 
 /* ---- an event ---- */

@@ -137,3 +137,4 @@ void sockets_free(struct sockets *s);
 int sockets_finish(struct capture *c);
 int dns_streams_new(struct dns_streams **ret);
 void dns_streams_free(struct dns_streams *d);
+int dns_streams_finish(struct capture *c);
