@@ -296,9 +296,11 @@ static int ps_run(const void *values, int argument_count, char **arguments)
 
 	(void)argument_count;
 	(void)arguments;
-	if (state_open(options->state, CALLED, stderr, &state_fd) < 0)
+	r = state_open(options->state, CALLED, stderr, &state_fd);
+	if (r < 0 && r != -ENOENT)
 		return 1;
-	r = store_list(state_fd, &list, &count, &unreadable);
+	/* No directory yet: no sessions. The line on standard error has named it. */
+	r = r == -ENOENT ? 0 : store_list(state_fd, &list, &count, &unreadable);
 	if (r == 0 && options->json)
 		r = write_json(state_fd, list, count);
 	else if (r == 0)

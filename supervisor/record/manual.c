@@ -80,12 +80,11 @@ void manual_write_usage(FILE *out, const char *called, const struct command *c)
 	fputc('\n', out);
 }
 
-/* Text broken at WIDTH; lines that begin with two spaces, and empty ones, stay. */
+/* Text broken at WIDTH, its further lines indented; what stands before the first is there. */
 static void write_wrapped(FILE *out, const char *text, int indent)
 {
 	int column = indent;
 
-	fprintf(out, "%*s", indent, "");
 	while (*text) {
 		size_t length = strcspn(text, " \n");
 
@@ -157,7 +156,8 @@ void manual_write_command(FILE *out, const char *called, const struct command *c
 		bool fits = form && strlen(form) + 3 < DOC_COLUMN;
 
 		fprintf(out, "  %-*s", DOC_COLUMN - 2, form ? form : o->name);
-		fprintf(out, "%s%*s%s\n", fits ? "" : "\n", fits ? 0 : DOC_COLUMN, "", o->doc);
+		fprintf(out, "%s%*s", fits ? "" : "\n", fits ? 0 : DOC_COLUMN, "");
+		write_wrapped(out, o->doc, DOC_COLUMN);
 		free(form);
 	}
 	write_sections(out, c->sections);

@@ -432,6 +432,21 @@ static void ps_says_what_it_cannot_read(void **state)
 	answer_free(&a);
 }
 
+static void no_state_directory_is_no_session(void **state)
+{
+	struct place nowhere = {.path = "/tmp/vitrine-test/no/such"};
+	struct answer a = ask(&nowhere, &command_ps, "--json");
+
+	(void)state;
+	assert_int_equal(a.status, 0);
+	assert_string_equal(a.out, "[]\n");
+	contains(a.err, "cannot open the state directory /tmp/vitrine-test/no/such");
+	answer_free(&a);
+	a = ask(&nowhere, &command_show, "last");
+	assert_int_equal(a.status, 1);
+	answer_free(&a);
+}
+
 static void the_end_is_told_as_it_was(void **state)
 {
 	struct place *place = *state;
@@ -633,6 +648,7 @@ int main(void)
 		IN_PLACE(raw_output_keeps_the_streams_apart),
 		IN_PLACE(ps_tells_running_lost_and_ended_apart),
 		IN_PLACE(ps_says_what_it_cannot_read),
+		IN_PLACE(no_state_directory_is_no_session),
 		IN_PLACE(the_end_is_told_as_it_was),
 		IN_PLACE(damage_is_shown_in_its_place_and_passed_over),
 		IN_PLACE(show_tells_from_the_journal),
