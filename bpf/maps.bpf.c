@@ -6,5 +6,6 @@
 
 #include "credentials.h"
 #include "file_maps.h"
+#include "net.h"
 
 char LICENSE[] SEC("license") = "GPL";

@@ -11,10 +11,6 @@
 #include <bpf/bpf_endian.h>
 #include <linux/in.h>
 
-#ifndef NET_MAP
-#define NET_MAP extern
-#endif
-
 struct socket_ends {
 	__u8 src[16], dst[16];
 	__u32 src_port, dst_port;
@@ -45,7 +41,7 @@ struct socket_states_map {
 	__type(key, int);
 	__type(value, struct socket_state);
 };
-NET_MAP struct socket_states_map socket_states SEC(".maps");
+MAP struct socket_states_map socket_states SEC(".maps");
 
 /* What the call that a thread is in has asked for, in the kernel's own copy. Key: pid and tid. */
 struct asked {
@@ -62,7 +58,7 @@ struct asked_map {
 	__type(key, __u64);
 	__type(value, struct asked);
 };
-NET_MAP struct asked_map asked_by_thread SEC(".maps");
+MAP struct asked_map asked_by_thread SEC(".maps");
 
 /* ---- who ---- */
 
