@@ -1,0 +1,761 @@
+/*
+ * The life of a session against a host that is all pretence: every call that a session makes is
+ * written down, every one can be made to fail, and what was given has to come back.
+ */
+#include "../../supervisor/session_state.h"
+
+#include "../../supervisor/jansson_cleanup.h"
+#include "../../supervisor/slot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+/* ---- the pretended host ---- */
+
+static struct {
+	char calls[4096];	       /* names of the calls, in order */
+	const char *failing;	       /* the one that fails */
+	int sandboxes, watches, slots; /* given and not given back */
+	int told_started, told_ended, told_status;
+	char told_error[256];
+	bool has_verdict;
+	struct sandbox_status status; /* the next one */
+	int status_fd;
+	json_t *exec_end, *session_end; /* fields of the last one sent */
+} fake;
+
+static int call(const char *name)
+{
+	strcat(fake.calls, name);
+	strcat(fake.calls, " ");
+	return fake.failing && !strcmp(fake.failing, name) ? -EIO : 0;
+}
+
+struct sandbox {
+	struct sandbox_info info;
+};
+
+int slot_take(const char *file, uint32_t count, uint32_t hint, uint32_t *ret_slot, int *ret_fd)
+{
+	(void)file, (void)hint;
+	assert_int_equal(count, 1024);
+	int r = call("slot");
+	if (r < 0)
+		return r;
+	*ret_slot = 7;
+	*ret_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	return 0;
+}
+
+int host_watch(struct host *h, struct fault *f)
+{
+	h->watched++;
+	int r = call("watch");
+	if (r == 0)
+		return 0;
+	h->watched--;
+	return fault_set(f, r, "sensors", "no sensors here");
+}
+
+void host_unwatch(struct host *h)
+{
+	h->watched--;
+}
+
+int sandbox_create(struct launcher *l, const struct cgroup_root *root,
+		   const struct sandbox_options *options, struct sandbox **ret_sandbox,
+		   struct sandbox_error *ret_error)
+{
+	(void)l, (void)root;
+	assert_int_equal(options->slot, 7);
+	int r = call("create");
+	if (r < 0) {
+		ret_error->step = "mount";
+		ret_error->error = -r;
+		snprintf(ret_error->text, sizeof(ret_error->text), "overlay: not today");
+		return r;
+	}
+	*ret_sandbox = calloc(1, sizeof(**ret_sandbox));
+	(*ret_sandbox)->info = (struct sandbox_info){
+		.cgroup = 1,
+		.freeze_fd = -1,
+		.fanotify_fd = -1,
+		.root_mount_fd = -1,
+		.uid_base = geteuid(),
+	};
+	fake.sandboxes++;
+	return 0;
+}
+
+const struct sandbox_info *sandbox_info(const struct sandbox *s)
+{
+	return &s->info;
+}
+
+void sandbox_free(struct sandbox *s)
+{
+	fake.sandboxes -= s != NULL;
+	free(s);
+}
+
+int sandbox_prepare_exec(struct sandbox *s, uint32_t exec, uint64_t *ret_cgroup)
+{
+	(void)s;
+	assert_int_equal(exec, 1);
+	*ret_cgroup = 2;
+	return call("prepare");
+}
+
+int sandbox_exec(struct sandbox *s, const struct sandbox_command *command, int *ret_tty_master,
+		 struct sandbox_error *ret_error)
+{
+	(void)s, (void)ret_error;
+	assert_string_equal(command->argv[0], "true");
+	assert_true(command->stdin_fd >= 0 && command->stdout_fd >= 0 && command->stderr_fd >= 0);
+	*ret_tty_master = -1;
+	return call("exec");
+}
+
+int sandbox_status_fd(const struct sandbox *s)
+{
+	(void)s;
+	return fake.status_fd;
+}
+
+int sandbox_next_status(struct sandbox *s, struct sandbox_status *ret_status)
+{
+	uint64_t count;
+
+	(void)s;
+	if (read(fake.status_fd, &count, sizeof(count)) < 0)
+		return 0;
+	*ret_status = fake.status;
+	return 1;
+}
+
+int sandbox_kill(struct sandbox *s, uint32_t exec)
+{
+	(void)s;
+	return call(exec ? "kill-exec" : "kill");
+}
+
+int sandbox_signal(struct sandbox *s, uint32_t exec, int signal)
+{
+	(void)s, (void)exec, (void)signal;
+	return call("signal");
+}
+
+int sandbox_resize(struct sandbox *s, uint32_t exec, uint16_t columns, uint16_t rows)
+{
+	(void)s, (void)exec, (void)columns, (void)rows;
+	return call("resize");
+}
+
+int sandbox_usage(struct sandbox *s, uint64_t *ret_cpu_ns, uint64_t *ret_memory_peak)
+{
+	(void)s;
+	*ret_cpu_ns = 11;
+	*ret_memory_peak = 22;
+	return 0;
+}
+
+int sensors_open_session(struct sensors *s, uint64_t cgroup, struct sensors_session *ret_session)
+{
+	(void)s, (void)cgroup;
+	int r = call("ring");
+	if (r < 0)
+		return r;
+	*ret_session = (struct sensors_session){.slot = 3, .ring_fd = -1, .ring_bytes = 4 << 20};
+	fake.watches++;
+	return 0;
+}
+
+void sensors_close_session(struct sensors *s, uint64_t cgroup, uint32_t slot)
+{
+	(void)s, (void)cgroup;
+	assert_int_equal(slot, 3);
+	fake.watches--;
+}
+
+uint64_t sensors_missed(struct sensors *s)
+{
+	(void)s;
+	return 0;
+}
+
+const char *const *sensors_names(const struct sensors *s)
+{
+	static const char *const names[] = {"process", NULL};
+
+	(void)s;
+	return names;
+}
+
+int recorder_open(struct recorder *r, const struct recorder_open *open)
+{
+	(void)r;
+	assert_int_equal(open->slot, 3);
+	return call("open");
+}
+
+int recorder_open_journal(struct recorder *r, const char *session, int journal_fd,
+			  const json_t *secrets)
+{
+	(void)r, (void)session, (void)secrets;
+	assert_true(journal_fd >= 0);
+	return call("open-journal");
+}
+
+int recorder_event(struct recorder *r, const char *session, const char *kind, json_t *fields)
+{
+	(void)r, (void)session;
+	assert_non_null(fields);
+	json_decref(fields);
+	return call(kind);
+}
+
+int recorder_exec(struct recorder *r, const char *session, uint32_t exec, uint64_t cgroup,
+		  const struct streams *streams, bool tty)
+{
+	(void)r, (void)session, (void)exec, (void)tty;
+	assert_int_equal(cgroup, 2);
+	assert_true(streams->from[0] >= 0 && streams->to[1] >= 0);
+	return call("tell-exec");
+}
+
+int recorder_tty(struct recorder *r, const char *session, uint32_t exec, int master,
+		 const struct streams *streams)
+{
+	(void)r, (void)session, (void)exec, (void)master, (void)streams;
+	return call("tty");
+}
+
+int recorder_resize(struct recorder *r, const char *session, uint32_t exec, uint16_t columns,
+		    uint16_t rows)
+{
+	(void)r, (void)session, (void)exec, (void)columns, (void)rows;
+	return call("tell-resize");
+}
+
+int recorder_discard(struct recorder *r, const char *session)
+{
+	(void)r, (void)session;
+	return call("discard");
+}
+
+int recorder_close_exec(struct recorder *r, const char *session, uint32_t exec, json_t *fields)
+{
+	(void)r, (void)session, (void)exec;
+	json_decref(fake.exec_end);
+	fake.exec_end = fields;
+	return call("exec.end");
+}
+
+int recorder_missed(struct recorder *r, const char *session, uint64_t count)
+{
+	(void)r, (void)session, (void)count;
+	return call("missed");
+}
+
+int recorder_close(struct recorder *r, const char *session, json_t *fields)
+{
+	(void)r, (void)session;
+	json_decref(fake.session_end);
+	fake.session_end = fields;
+	return call("session.end");
+}
+
+void recorder_message_free(struct recorder_message *m)
+{
+	json_decref(m->verdict);
+}
+
+/* ---- the test's own side ---- */
+
+struct bench {
+	char dir[64];
+	struct host host;
+	struct session *session;
+	int fds_before;
+};
+
+static int open_fds(void)
+{
+	cleanup(closedir) DIR *dir = opendir("/proc/self/fd");
+	int count = 0;
+
+	while (readdir(dir))
+		count++;
+	return count;
+}
+
+static void on_started(void *context, const char *id)
+{
+	(void)context;
+	assert_int_equal(strlen(id), SESSION_ID_LENGTH);
+	fake.told_started++;
+}
+
+static void on_ended(void *context, const char *id, const json_t *verdict, int status,
+		     const char *error)
+{
+	struct bench *b = context;
+
+	(void)id;
+	fake.told_ended++;
+	fake.told_status = status;
+	fake.has_verdict = verdict != NULL;
+	snprintf(fake.told_error, sizeof(fake.told_error), "%s", error ? error : "");
+	b->session = NULL;
+}
+
+static int set_up(void **state)
+{
+	struct bench *b = calloc(1, sizeof(*b));
+
+	json_decref(fake.exec_end);
+	json_decref(fake.session_end);
+	memset(&fake, 0, sizeof(fake));
+	fake.status_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	strcpy(b->dir, "/tmp/vitrine-session-XXXXXX");
+	assert_non_null(mkdtemp(b->dir));
+	b->host.sessions_fd = open(b->dir, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+	b->host.recorder_uid = geteuid();
+	b->host.recorder_gid = getegid();
+	b->host.config.state = b->dir;
+	assert_true(sd_event_new(&b->host.loop) >= 0);
+	/* The loop keeps the timerfd that the first timer makes. */
+	sd_event_source *timer = NULL;
+	assert_true(sd_event_add_time_relative(b->host.loop, &timer, CLOCK_MONOTONIC, 1000000, 0,
+					       NULL, NULL) >= 0);
+	sd_event_source_disable_unref(timer);
+	b->fds_before = open_fds();
+	*state = b;
+	return 0;
+}
+
+static size_t count_directories(const char *path)
+{
+	cleanup(closedir) DIR *dir = opendir(path);
+	struct dirent *entry;
+	size_t count = 0;
+
+	while ((entry = readdir(dir)))
+		count += entry->d_name[0] != '.';
+	return count;
+}
+
+/* Whatever happened, everything that was given has come back. */
+static void nothing_is_left(struct bench *b)
+{
+	assert_int_equal(fake.sandboxes, 0);
+	assert_int_equal(fake.watches, 0);
+	assert_int_equal(b->host.watched, 0);
+	assert_int_equal(b->host.session_count, 0);
+	assert_null(b->host.sessions);
+	assert_int_equal(open_fds(), b->fds_before);
+}
+
+static void remove_sessions(struct bench *b)
+{
+	cleanup(closedir) DIR *dir = opendir(b->dir);
+	struct dirent *entry;
+
+	while ((entry = readdir(dir))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		cleanup(close_fd) int fd =
+			openat(b->host.sessions_fd, entry->d_name, O_DIRECTORY | O_RDONLY);
+		session_dir_remove(b->host.sessions_fd, fd, entry->d_name);
+	}
+}
+
+static int tear_down(void **state)
+{
+	struct bench *b = *state;
+
+	nothing_is_left(b);
+	remove_sessions(b);
+	sd_event_unref(b->host.loop);
+	close(b->host.sessions_fd);
+	close(fake.status_fd);
+	assert_int_equal(rmdir(b->dir), 0);
+	free(b);
+	return 0;
+}
+
+static int start(struct bench *b, struct fault *f)
+{
+	struct session_request request;
+	struct ucred asker = {.uid = 0};
+	struct session_client client = {.context = b, .started = on_started, .ended = on_ended};
+	cleanup(json) json_t *body =
+		json_pack("{s:[s], s:s, s:[{s:s, s:s}]}", "command", "true", "name", "n", "secrets",
+			  "name", "TOKEN", "value", "correct-horse");
+	cleanup(close_fd) int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int fds[3] = {null, null, null};
+
+	assert_int_equal(session_request_parse(body, &request, f), 0);
+	return session_start(&b->host, &request, &asker, fds, &client, &b->session, f);
+}
+
+static void hear(struct bench *b, enum recorder_word word, int error)
+{
+	struct recorder_message m = {.word = word, .error = error};
+
+	if (word == RECORDER_CLOSED && !error)
+		m.verdict = json_incref(fake.session_end);
+	session_recorder_message(b->session, &m);
+	recorder_message_free(&m);
+}
+
+static void happen(struct bench *b, enum sandbox_status_kind kind, int wait_status, int error)
+{
+	uint64_t one = 1;
+
+	fake.status = (struct sandbox_status){
+		.kind = kind, .wait_status = wait_status, .error = error, .cpu_ns = 5};
+	assert_int_equal(write(fake.status_fd, &one, sizeof(one)), sizeof(one));
+	assert_true(sd_event_run(b->host.loop, 0) >= 0);
+}
+
+static struct manifest read_manifest(struct bench *b)
+{
+	cleanup(closedir) DIR *dir = opendir(b->dir);
+	struct dirent *entry;
+	struct manifest m = {0};
+
+	while ((entry = readdir(dir))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		cleanup(close_fd) int fd =
+			openat(b->host.sessions_fd, entry->d_name, O_DIRECTORY | O_RDONLY);
+		assert_int_equal(manifest_read(fd, &m), 0);
+	}
+	return m;
+}
+
+static const char *end_reason(void)
+{
+	return json_string_value(json_object_get(fake.session_end, "reason"));
+}
+
+/* ---- tests ---- */
+
+static void a_command_runs_and_ends(void **state)
+{
+	struct bench *b = *state;
+	struct fault f;
+
+	assert_int_equal(start(b, &f), 0);
+	hear(b, RECORDER_OPENED, 0);
+	assert_int_equal(fake.told_started, 1);
+	struct manifest m = read_manifest(b);
+	assert_int_equal(m.state, SESSION_RUNNING);
+	assert_int_equal(m.supervisor_pid, getpid());
+	assert_string_equal(m.command, "[\"true\"]");
+	manifest_free(&m);
+
+	hear(b, RECORDER_EXECED, 0);
+	happen(b, SANDBOX_STARTED, 0, 0);
+	happen(b, SANDBOX_EXITED, 7 << 8, 0);
+	assert_int_equal(json_integer_value(json_object_get(fake.exec_end, "exit_code")), 7);
+	hear(b, RECORDER_EXEC_CLOSED, 0);
+	hear(b, RECORDER_CLOSED, 0);
+
+	assert_int_equal(fake.told_ended, 1);
+	assert_int_equal(fake.told_status, 7);
+	assert_true(fake.has_verdict);
+	assert_string_equal(fake.told_error, "");
+	assert_string_equal(end_reason(), "exit");
+	assert_string_equal(fake.calls,
+			    "slot create watch ring open session.start prepare session.ready "
+			    "tell-exec exec.start exec kill-exec exec.end kill session.end kill ");
+	m = read_manifest(b);
+	assert_int_equal(m.state, SESSION_ENDED);
+	assert_string_equal(m.reason, "exit");
+	assert_int_equal(m.exit_code, 7);
+	manifest_free(&m);
+}
+
+/* Steps that fail before there is a directory leave none; later ones leave the record of it. */
+static void every_step_of_the_set_up_is_unwound(void **state)
+{
+	struct bench *b = *state;
+	static const char *const steps[] = {"create", "watch", "ring"};
+	struct fault f;
+
+	fake.failing = "slot";
+	assert_int_equal(start(b, &f), -EIO);
+	assert_int_equal(count_directories(b->dir), 0);
+	nothing_is_left(b);
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		fake.failing = steps[i];
+		fake.told_ended = 0;
+		fake.calls[0] = 0;
+		assert_int_equal(start(b, &f), 0);
+		assert_int_equal(fake.sandboxes, 0);
+		assert_int_equal(b->host.watched, 0);
+		assert_non_null(strstr(fake.calls, "open-journal"));
+		hear(b, RECORDER_OPENED, 0);
+		assert_non_null(strstr(fake.calls, "session.start session.end"));
+		hear(b, RECORDER_CLOSED, 0);
+		assert_int_equal(fake.told_ended, 1);
+		assert_int_equal(fake.told_status, 125);
+		assert_int_equal(fake.told_started, 0);
+		assert_string_equal(end_reason(), "setup_failed");
+		assert_non_null(json_object_get(fake.session_end, "step"));
+		assert_int_equal(json_integer_value(json_object_get(fake.session_end, "errno")),
+				 EIO);
+		nothing_is_left(b);
+	}
+	assert_non_null(strstr(fake.told_error, "sensors"));
+}
+
+static void a_message_that_cannot_be_sent_ends_it(void **state)
+{
+	struct bench *b = *state;
+	static const char *const steps[] = {"session.start", "prepare", "session.ready",
+					    "tell-exec"};
+	struct fault f;
+
+	fake.failing = "open";
+	assert_int_equal(start(b, &f), -EIO);
+	assert_int_equal(count_directories(b->dir), 0);
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		fake.failing = steps[i];
+		fake.told_ended = 0;
+		assert_int_equal(start(b, &f), 0);
+		hear(b, RECORDER_OPENED, 0);
+		hear(b, RECORDER_CLOSED, 0);
+		assert_int_equal(fake.told_ended, 1);
+		assert_int_equal(fake.told_status, 125);
+		assert_string_equal(end_reason(), "setup_failed");
+		nothing_is_left(b);
+	}
+}
+
+static void a_command_that_cannot_be_started(void **state)
+{
+	struct bench *b = *state;
+	static const struct {
+		const char *failing;
+		enum sandbox_status_kind kind;
+		int error, status;
+	} cases[] = {
+		{"exec", 0, 0, 125},
+		{"exec.start", 0, 0, 125},
+		{NULL, SANDBOX_FAILED, ENOENT, 127},
+		{NULL, SANDBOX_FAILED, EACCES, 126},
+		{NULL, SANDBOX_FAILED, E2BIG, 126},
+	};
+	struct fault f;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		fake.failing = cases[i].failing;
+		assert_int_equal(start(b, &f), 0);
+		hear(b, RECORDER_OPENED, 0);
+		hear(b, RECORDER_EXECED, 0);
+		if (!cases[i].failing)
+			happen(b, cases[i].kind, 0, cases[i].error);
+		hear(b, RECORDER_EXEC_CLOSED, 0);
+		hear(b, RECORDER_CLOSED, 0);
+		assert_int_equal(fake.told_status, cases[i].status);
+		assert_string_equal(end_reason(), "setup_failed");
+		assert_true(strlen(fake.told_error) > 0);
+		nothing_is_left(b);
+	}
+}
+
+static void a_journal_that_cannot_be_opened_leaves_no_session(void **state)
+{
+	struct bench *b = *state;
+	struct fault f;
+
+	assert_int_equal(start(b, &f), 0);
+	hear(b, RECORDER_OPENED, ENOSPC);
+	assert_int_equal(fake.told_ended, 1);
+	assert_int_equal(fake.told_status, 125);
+	assert_non_null(strstr(fake.told_error, "No space left on device"));
+	assert_int_equal(count_directories(b->dir), 0);
+}
+
+/* Killed at every stage: one end, one reason, nothing left. */
+static void an_end_at_any_stage(void **state)
+{
+	struct bench *b = *state;
+	struct verdict killed = {.reason = VERDICT_KILLED, .by = "client"};
+	struct fault f;
+
+	for (int stage = SESSION_OPENING; stage <= SESSION_CLOSING; stage++) {
+		fake.told_ended = 0;
+		fake.calls[0] = 0;
+		assert_int_equal(start(b, &f), 0);
+		static const enum recorder_word words[] = {RECORDER_OPENED, RECORDER_EXECED,
+							   RECORDER_EXEC_CLOSED, RECORDER_CLOSED};
+		for (int i = 0; b->session && i < 4; i++) {
+			if (b->session->stage == (enum session_stage)stage)
+				session_end(b->session, &killed, true);
+			if (b->session->stage == SESSION_WORKING && stage > SESSION_WORKING)
+				happen(b, SANDBOX_EXITED, 0, 0);
+			if (b->session->stage == (enum session_stage)stage)
+				session_end(b->session, &killed, true);
+			hear(b,
+			     words[b->session->stage == SESSION_OPENING	   ? 0
+				   : b->session->stage == SESSION_EXECING  ? 1
+				   : b->session->stage == SESSION_DRAINING ? 2
+									   : 3],
+			     0);
+		}
+		if (b->session && b->session->stage == SESSION_WORKING) {
+			session_end(b->session, &killed, true);
+			hear(b, RECORDER_EXEC_CLOSED, 0);
+			hear(b, RECORDER_CLOSED, 0);
+		}
+		assert_int_equal(fake.told_ended, 1);
+		assert_string_equal(end_reason(), stage > SESSION_WORKING ? "exit" : "killed");
+		assert_int_equal(fake.told_status, stage > SESSION_WORKING ? 0 : 137);
+		nothing_is_left(b);
+	}
+}
+
+static void a_full_disk_kills_after_the_wait(void **state)
+{
+	struct bench *b = *state;
+	struct fault f;
+
+	assert_int_equal(start(b, &f), 0);
+	b->session->request.policy.disk_wait_s = 0;
+	hear(b, RECORDER_OPENED, 0);
+	hear(b, RECORDER_EXECED, 0);
+	hear(b, RECORDER_TROUBLE, ENOSPC);
+	hear(b, RECORDER_TROUBLE, 0);
+	assert_true(sd_event_run(b->host.loop, 20000) >= 0);
+	assert_int_equal(b->session->stage, SESSION_WORKING);
+
+	hear(b, RECORDER_TROUBLE, ENOSPC);
+	assert_true(sd_event_run(b->host.loop, 2000000) >= 0);
+	assert_int_equal(b->session->stage, SESSION_DRAINING);
+	hear(b, RECORDER_EXEC_CLOSED, 0);
+	hear(b, RECORDER_CLOSED, ENOSPC);
+	assert_int_equal(fake.told_status, 137);
+	assert_non_null(strstr(fake.told_error, "not whole"));
+	assert_string_equal(json_string_value(json_object_get(fake.session_end, "limit")),
+			    "journal");
+
+	struct manifest m = read_manifest(b);
+	assert_int_equal(m.state, SESSION_RUNNING); /* the next start finishes the record */
+	manifest_free(&m);
+}
+
+static void a_lost_recorder_is_the_reason(void **state)
+{
+	struct bench *b = *state;
+	struct fault f;
+
+	assert_int_equal(start(b, &f), 0);
+	hear(b, RECORDER_OPENED, 0);
+	hear(b, RECORDER_EXECED, 0);
+	session_lost(b->session);
+	assert_int_equal(fake.sandboxes, 0);
+	assert_int_equal(fake.watches, 0);
+	hear(b, RECORDER_OPENED, 0);
+	hear(b, RECORDER_CLOSED, 0);
+	assert_int_equal(fake.told_ended, 1);
+	assert_int_equal(fake.told_status, 125);
+	assert_string_equal(end_reason(), "supervisor_lost");
+	struct manifest m = read_manifest(b);
+	assert_string_equal(m.reason, "supervisor_lost");
+	manifest_free(&m);
+}
+
+static void an_abandoned_session_is_left_to_the_next_start(void **state)
+{
+	struct bench *b = *state;
+	struct fault f;
+
+	assert_int_equal(start(b, &f), 0);
+	hear(b, RECORDER_OPENED, 0);
+	session_abandon(b->session);
+	assert_int_equal(fake.told_ended, 1);
+	struct manifest m = read_manifest(b);
+	assert_int_equal(m.state, SESSION_RUNNING);
+	m.supervisor_pid = 0;
+
+	int dir_fd = -1;
+	struct session *s;
+	assert_int_equal(session_dir_open(b->host.sessions_fd, m.id, &dir_fd), 0);
+	assert_int_equal(session_adopt(&b->host, &m, dir_fd), 0);
+	s = b->session = b->host.sessions;
+	assert_int_equal(session_dir_open(b->host.sessions_fd, session_id(s), &dir_fd), -EAGAIN);
+	fake.calls[0] = 0;
+	hear(b, RECORDER_OPENED, 0);
+	assert_string_equal(fake.calls, "session.end ");
+	assert_string_equal(end_reason(), "supervisor_lost");
+	hear(b, RECORDER_CLOSED, 0);
+	assert_int_equal(fake.told_ended, 1);
+}
+
+static void a_client_that_left_is_told_nothing(void **state)
+{
+	struct bench *b = *state;
+	struct verdict gone = {.reason = VERDICT_KILLED, .by = "client"};
+	struct fault f;
+
+	assert_int_equal(start(b, &f), 0);
+	hear(b, RECORDER_OPENED, 0);
+	hear(b, RECORDER_EXECED, 0);
+	session_forget_client(b->session);
+	session_end(b->session, &gone, true);
+	assert_non_null(strstr(fake.calls, "discard kill exec.end"));
+	hear(b, RECORDER_EXEC_CLOSED, 0);
+	hear(b, RECORDER_CLOSED, 0);
+	assert_int_equal(fake.told_ended, 0);
+	b->session = NULL;
+}
+
+static void no_secret_is_in_the_fields(void **state)
+{
+	struct bench *b = *state;
+	struct fault f;
+
+	assert_int_equal(start(b, &f), 0);
+	cleanup(json) json_t *first = session_start_fields(b->session);
+	cleanup(json) json_t *second = session_exec_fields(b->session);
+	cleanup(free) char *texts[2] = {json_dumps(first, 0), NULL};
+	cleanup(free) char *exec = json_dumps(second, 0);
+
+	assert_null(strstr(texts[0], "correct-horse"));
+	assert_null(strstr(exec, "correct-horse"));
+	assert_non_null(strstr(exec, "\"TOKEN\""));
+	assert_string_equal(json_string_value(json_object_get(second, "cwd")), "/home/agent");
+	session_abandon(b->session);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+		TEST(a_command_runs_and_ends),
+		TEST(every_step_of_the_set_up_is_unwound),
+		TEST(a_message_that_cannot_be_sent_ends_it),
+		TEST(a_command_that_cannot_be_started),
+		TEST(a_journal_that_cannot_be_opened_leaves_no_session),
+		TEST(an_end_at_any_stage),
+		TEST(a_full_disk_kills_after_the_wait),
+		TEST(a_lost_recorder_is_the_reason),
+		TEST(an_abandoned_session_is_left_to_the_next_start),
+		TEST(a_client_that_left_is_told_nothing),
+		TEST(no_secret_is_in_the_fields),
+	};
+
+	return cmocka_run_group_tests_name("session", tests, NULL, NULL);
+}
