@@ -20,6 +20,8 @@
 #define ROOT_NAME "vitrine"
 #define HIERARCHY_ROOT_ID 1
 #define EMPTY_TIMEOUT_MS 10000
+#define ASK_FIRST_NS 100000
+#define ASK_LAST_NS 10000000
 #define REMOVE_TRIES 200
 #define REMOVE_WAIT_NS 1000000
 
@@ -128,22 +130,26 @@ static int read_value(int fd, const char *key, uint64_t *ret_value)
 	return -ENODATA;
 }
 
-static int64_t now_ms(void)
+static int64_t now_ns(void)
 {
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+	return t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+/* The kernel tells of a change at most every 10 ms, so it is asked in between. */
 static int wait_empty(int fd)
 {
 	cleanup(close_fd) int events = openat(fd, "cgroup.events", O_RDONLY | O_CLOEXEC);
 	if (events < 0)
 		return -errno;
 
-	int64_t deadline_ms = now_ms() + EMPTY_TIMEOUT_MS;
-	for (;;) {
+	int64_t deadline_ns = now_ns() + EMPTY_TIMEOUT_MS * 1000000ll;
+	for (long wait_ns = ASK_FIRST_NS;;
+	     wait_ns = wait_ns < ASK_LAST_NS ? 2 * wait_ns : wait_ns) {
+		const struct timespec wait = {.tv_nsec = wait_ns};
+		struct pollfd p = {.fd = events, .events = POLLPRI};
 		uint64_t populated;
 
 		int r = read_value(events, "populated", &populated);
@@ -151,12 +157,9 @@ static int wait_empty(int fd)
 			return r;
 		if (populated == 0)
 			return 0;
-
-		int64_t left_ms = deadline_ms - now_ms();
-		if (left_ms <= 0)
+		if (now_ns() >= deadline_ns)
 			return -ETIMEDOUT;
-		struct pollfd p = {.fd = events, .events = POLLPRI};
-		if (poll(&p, 1, (int)left_ms) < 0 && errno != EINTR)
+		if (ppoll(&p, 1, &wait, NULL) < 0 && errno != EINTR)
 			return -errno;
 	}
 }
@@ -170,11 +173,16 @@ static int write_file(int dir_fd, const char *name, const char *text)
 	return 0;
 }
 
-int cgroup_kill(int fd)
+int cgroup_kill(int fd, int last_pidfd)
 {
-	int r = write_file(fd, "cgroup.kill", "1");
+	struct pollfd p = {.fd = last_pidfd, .events = POLLIN};
 
-	return r < 0 ? r : wait_empty(fd);
+	int r = write_file(fd, "cgroup.kill", "1");
+	if (r < 0)
+		return r;
+	if (last_pidfd >= 0)
+		poll(&p, 1, EMPTY_TIMEOUT_MS);
+	return wait_empty(fd);
 }
 
 static int remove_one(int parent_fd, const char *name)
@@ -249,6 +257,6 @@ int sandbox_remove_leftover(const struct cgroup_root *root, const char *id)
 	if (fd < 0)
 		return errno == ENOENT ? 0 : -errno;
 
-	int r = cgroup_kill(fd);
+	int r = cgroup_kill(fd, -1);
 	return r < 0 ? r : cgroup_remove(root->fd, id);
 }

@@ -262,12 +262,12 @@ int sandbox_next_status(struct sandbox *s, struct sandbox_status *ret_status)
 int sandbox_kill(struct sandbox *s, uint32_t exec)
 {
 	if (exec == 0)
-		return cgroup_kill(s->info.cgroup_fd);
+		return cgroup_kill(s->info.cgroup_fd, s->pidfd);
 
 	struct sandbox_exec *e = find_exec(s, exec);
 	if (!e)
 		return 0;
-	int r = cgroup_kill(e->cgroup_fd);
+	int r = cgroup_kill(e->cgroup_fd, -1);
 	if (r < 0)
 		return r;
 	e->killed = true;

@@ -355,7 +355,7 @@ void sandbox_free(struct sandbox *s)
 		return;
 
 	if (s->made_cgroup) {
-		cgroup_kill(s->info.cgroup_fd);
+		cgroup_kill(s->info.cgroup_fd, s->pidfd);
 		cgroup_remove(s->root_fd, s->id);
 	}
 	for (size_t i = 0; i < INIT_COMMANDS_MAX; i++)
@@ -368,7 +368,8 @@ void sandbox_free(struct sandbox *s)
 	cleanup_close_fd(&s->root_fd);
 	cleanup_close_fd(&s->info.cgroup_fd);
 	cleanup_close_fd(&s->info.freeze_fd);
-	cleanup_close_fd(&s->info.fanotify_fd);
+	if (s->info.fanotify_fd >= 0)
+		watch_close(s->info.fanotify_fd);
 	cleanup_close_fd(&s->info.root_mount_fd);
 	free(s);
 }

@@ -62,6 +62,15 @@ static const struct listed {
 	{"pki", "ca-trust"},
 };
 
+/* What changes when the host installs or updates something: files of /etc are replaced by renames.
+ */
+static const char *const watched[] = {
+	"/etc",		  "/etc/ld.so.cache",	"/etc/ld.so.conf.d",
+	"/etc/ssl",	  "/etc/ssl/certs",	"/etc/ssl/certs/ca-certificates.crt",
+	"/etc/pki/tls",	  "/etc/pki/tls/certs", "/etc/pki/ca-trust/extracted/pem",
+	"/etc/localtime", "/etc/alternatives",
+};
+
 /* Directories of the host's pki trees that are keys and not certificates. */
 static const char *const never[] = {"private", "*key*"};
 
@@ -205,13 +214,13 @@ static int copy_entry(int from_dir, int to_dir, const char *name, int depth)
 	return S_ISREG(st.st_mode) ? copy_file(from_dir, to_dir, name) : 0;
 }
 
-/* Call @each for every name in a directory of the host's /etc that row @l lists. */
-typedef int listed_each(void *context, const struct listed *l, int dir_fd, const char *name);
-
-static int for_listed(int etc_fd, const struct listed *l, listed_each *each, void *context)
+/* Copy every name of one directory of the host's /etc that row @l lists. */
+static int copy_listed(int etc_fd, const struct listed *l, int root_fd)
 {
-	const char *path = *l->directory ? l->directory : ".";
-	int fd = openat(etc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char path[NAME_ROOM] = "etc/";
+
+	int fd = openat(etc_fd, *l->directory ? l->directory : ".",
+			O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return 0;
 	cleanup(closedir) DIR *dir = fdopendir(fd);
@@ -219,40 +228,34 @@ static int for_listed(int etc_fd, const struct listed *l, listed_each *each, voi
 		close(fd);
 		return -ENOMEM;
 	}
+	strncat(path, l->directory, sizeof(path) - sizeof("etc/"));
+	cleanup(close_fd) int to = openat(root_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (to < 0)
+		return -errno;
 
 	for (struct dirent *e; (e = readdir(dir));) {
 		if (fnmatch(l->pattern, e->d_name, FNM_PERIOD) != 0)
 			continue;
 
-		int r = each(context, l, fd, e->d_name);
+		int r = copy_entry(fd, to, e->d_name, 0);
 		if (r < 0)
 			return r;
 	}
 	return 0;
 }
 
-static int for_all_listed(listed_each *each, void *context)
+static int copy_all_listed(int root_fd)
 {
 	cleanup(close_fd) int etc_fd = open("/etc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (etc_fd < 0)
 		return -errno;
 
 	for (size_t i = 0; i < COUNT(listed); i++) {
-		int r = for_listed(etc_fd, &listed[i], each, context);
+		int r = copy_listed(etc_fd, &listed[i], root_fd);
 		if (r < 0)
 			return r;
 	}
 	return 0;
-}
-
-static int copy_listed(void *context, const struct listed *l, int dir_fd, const char *name)
-{
-	int root_fd = *(int *)context;
-	char path[NAME_ROOM] = "etc/";
-	strncat(path, l->directory, sizeof(path) - sizeof("etc/"));
-
-	cleanup(close_fd) int to = openat(root_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return to < 0 ? -errno : copy_entry(dir_fd, to, name, 0);
 }
 
 static int make_directories(int root_fd)
@@ -316,7 +319,7 @@ int skeleton_make(int *ret_mount_fd)
 	if (r == 0)
 		r = write_files(root_fd);
 	if (r == 0)
-		r = for_all_listed(copy_listed, &root_fd);
+		r = copy_all_listed(root_fd);
 	if (r < 0)
 		return r;
 
@@ -333,23 +336,18 @@ static void mix(uint64_t *print, uint64_t value)
 	}
 }
 
-static int mix_listed(void *context, const struct listed *l, int dir_fd, const char *name)
-{
-	struct stat st;
-
-	(void)l;
-	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return 0;
-	mix(context, st.st_ino);
-	mix(context, (uint64_t)st.st_ctim.tv_sec);
-	mix(context, (uint64_t)st.st_ctim.tv_nsec);
-	return 0;
-}
-
 uint64_t skeleton_fingerprint(void)
 {
 	uint64_t print = 0xcbf29ce484222325;
 
-	for_all_listed(mix_listed, &print);
+	for (size_t i = 0; i < COUNT(watched); i++) {
+		struct stat st;
+
+		if (lstat(watched[i], &st) < 0)
+			continue;
+		mix(&print, st.st_ino);
+		mix(&print, (uint64_t)st.st_ctim.tv_sec);
+		mix(&print, (uint64_t)st.st_ctim.tv_nsec);
+	}
 	return print;
 }

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* Changes when one of the host's files that a skeleton is made of does. */
+/* Changes when the host's files that a skeleton is made of do. Cheap: asked before each session. */
 uint64_t skeleton_fingerprint(void);
 
 /* Make one. *ret_mount_fd is its detached mount. 0 or -errno. */
