@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <openssl/evp.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -257,6 +258,21 @@ int control_receive(int socket, struct control_message *ret_message)
 	*ret_message = m;
 	m = (struct control_message){0};
 	return 0;
+}
+
+bool control_linger(int socket, int timeout_ms)
+{
+	struct pollfd more = {.fd = socket, .events = POLLIN};
+	struct control_message m;
+	int r = 0;
+
+	shutdown(socket, SHUT_WR);
+	while ((r == 0 || r == -EAGAIN || r == -EBADMSG) && poll(&more, 1, timeout_ms) > 0) {
+		r = control_receive(socket, &m);
+		if (r == 0)
+			control_message_free(&m);
+	}
+	return r == -ECONNRESET;
 }
 
 /* ---- bytes ---- */

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #define CONTROL_SOCKET "/run/vitrine/control.sock" /* where clients find vitrined by default */
@@ -23,6 +24,13 @@ void control_message_free(struct control_message *m);
  * travels in a sealed memfd that the receiver unpacks by itself. 0 or -errno.
  */
 int control_send(int socket, json_t *body, const int *fds, size_t fd_count);
+
+/*
+ * Before a socket is closed: say that nothing more comes, and take what the peer still sends until
+ * it closes too, for at most @timeout_ms. Without this the kernel throws away what we sent last
+ * when something of the peer's was not read yet. True if the peer closed.
+ */
+bool control_linger(int socket, int timeout_ms);
 
 /* Receive one message. 0, -EAGAIN, -ECONNRESET (the peer is gone), -EBADMSG (not a message of ours)
  * or -errno. */

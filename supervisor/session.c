@@ -148,13 +148,26 @@ static void refuse(struct session *s, const struct recorder_message *m)
 	free_session(s);
 }
 
+/* The cgroup knows of all processes, where it counts; else what was reaped is what is known. */
+static void measure(struct session *s)
+{
+	uint64_t cpu_ns = 0, memory_peak = 0;
+
+	if (sandbox_usage(s->sandbox, &cpu_ns, &memory_peak) < 0)
+		return;
+	if (cpu_ns > s->verdict.cpu_ns)
+		s->verdict.cpu_ns = cpu_ns;
+	if (memory_peak > s->verdict.memory_peak)
+		s->verdict.memory_peak = memory_peak;
+}
+
 static void close_record(struct session *s)
 {
 	struct host *h = s->host;
 
 	if (s->sandbox) {
 		sandbox_kill(s->sandbox, 0);
-		sandbox_usage(s->sandbox, &s->verdict.cpu_ns, &s->verdict.memory_peak);
+		measure(s);
 	}
 	if (s->is_watched) {
 		uint64_t missed = sensors_missed(h->sensors) - s->missed_before;

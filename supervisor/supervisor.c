@@ -19,6 +19,7 @@
 #define CLIENTS_MAX 2048
 #define LEFTOVERS_US 1000000 /* between two looks at records that are still written */
 #define BACKLOG 64
+#define LINGER_MS 1000
 
 struct supervisor {
 	struct log log;
@@ -380,8 +381,9 @@ void supervisor_free(struct supervisor *s)
 	}
 	while (s->has_host && s->host.sessions)
 		session_abandon(s->host.sessions);
-	while (s->clients)
-		drop_client(s->clients);
+	for (int wait_ms = LINGER_MS; s->clients; drop_client(s->clients))
+		if (!control_linger(s->clients->socket, wait_ms))
+			wait_ms = 0; /* one that stays shall not hold up the others too */
 	s->recorder = sd_event_source_disable_unref(s->recorder);
 	s->names = sd_event_source_disable_unref(s->names);
 	s->leftovers = sd_event_source_disable_unref(s->leftovers);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define PRIVATE_FD 3
+#define LINGER_MS 5000
 
 struct vitrined_options {
 	const char *state, *socket, *config;
@@ -55,6 +56,8 @@ static int fail(const struct log *log, bool private, const struct fault *f)
 
 	if (!private || !told || control_send(PRIVATE_FD, told, NULL, 0) < 0)
 		log_write(log, LOG_LEVEL_ERROR, "%s", f->text);
+	else
+		control_linger(PRIVATE_FD, LINGER_MS);
 	return 1;
 }
 
