@@ -21,6 +21,7 @@ typedef struct {
 struct sock_common {
 	__u32 skc_daddr;
 	__u32 skc_rcv_saddr;
+	__u16 skc_num;
 	__u16 skc_dport;
 	__u16 skc_family;
 	volatile unsigned char skc_state;

@@ -8,6 +8,7 @@
 #include "path.h"
 #include "syscalls.h"
 
+#define EINPROGRESS 115
 #define UNIX_NAME_MAX 108
 #define UNIX_PATH_ROOM 16384
 #define MESSAGES_MAX 1024 /* of one sendmmsg: the kernel's own limit */
@@ -161,7 +162,8 @@ static __always_inline int unix_named(struct session_slot *slot, __u32 call,
 		return 0;
 	put_unix_name(r, called->sk);
 	r->backlog = backlog;
-	set_result(r, 0);
+	if (call == SOCKET_BIND)
+		set_result(r, 0);
 	emit_end(slot, r);
 	return 0;
 }
@@ -187,10 +189,9 @@ static __always_inline bool is_asked_on(const struct asked *asked, struct sock *
 	return cookie_of(sk) == asked->cookie || BPF_CORE_READ(sk, sk_protocol) == IPPROTO_MPTCP;
 }
 
-/* What was asked for, with the end that the kernel chose meanwhile. If the descriptor is another
- * socket by now, it has nothing to say. */
-static __always_inline void complete(struct asked *asked, const struct called_socket *called,
-				     __u32 end)
+/* What was asked for, with the local end that the kernel chose meanwhile. If the descriptor is
+ * another socket by now, it has nothing to say. */
+static __always_inline void complete(struct asked *asked, const struct called_socket *called)
 {
 	struct socket_ends now = {};
 
@@ -199,7 +200,7 @@ static __always_inline void complete(struct asked *asked, const struct called_so
 	read_ends(called->sk, &now);
 	__builtin_memcpy(asked->ends.src, now.src, sizeof(now.src));
 	asked->ends.src_port = now.src_port;
-	asked->ends.known |= now.known & end;
+	asked->ends.known |= now.known & SOCKET_KNOWN_SRC;
 	asked->ends.protocol = now.protocol;
 	asked->cookie = cookie_of(called->sk);
 }
@@ -229,7 +230,8 @@ int BPF_PROG(on_exit_connect, struct pt_regs *regs, long ret)
 		return 0;
 	socket_of_fd(SYSCALL_ARG1(regs), &called);
 	if (take_asked(&asked) && asked.call == SOCKET_CONNECT) {
-		complete(&asked, &called, SOCKET_KNOWN_SRC);
+		if (ret == 0 || ret == -EINPROGRESS)
+			complete(&asked, &called);
 		return emit_asked(slot, &asked, true, ret);
 	}
 	if (!called.sk)
@@ -260,7 +262,7 @@ int BPF_PROG(on_exit_bind, struct pt_regs *regs, long ret)
 	socket_of_fd(SYSCALL_ARG1(regs), &called);
 	if (take_asked(&asked) && asked.call == SOCKET_BIND) {
 		if (ret == 0)
-			complete(&asked, &called, SOCKET_KNOWN_SRC);
+			complete(&asked, &called);
 		return emit_asked(slot, &asked, true, ret);
 	}
 	if (!called.sk || family_of(called.sk) != AF_UNIX)

@@ -131,7 +131,7 @@ static __always_inline void put_v4(__u8 *to, __u32 address, __u32 family)
 /* The ends of @sk as the kernel has them now; @ends is zeroed. For v4 and v6 sockets. */
 static __always_inline void read_ends(struct sock *sk, struct socket_ends *ends)
 {
-	__u32 v4_dst = 0;
+	__u32 number = 0, *src = (__u32 *)ends->src;
 
 	ends->family = BPF_CORE_READ(sk, __sk_common.skc_family);
 	ends->type = BPF_CORE_READ(sk, sk_type);
@@ -140,17 +140,18 @@ static __always_inline void read_ends(struct sock *sk, struct socket_ends *ends)
 		return;
 	ends->src_port = bpf_ntohs(BPF_CORE_READ((struct inet_sock *)sk, inet_sport));
 	ends->dst_port = bpf_ntohs(BPF_CORE_READ(sk, __sk_common.skc_dport));
+	number = BPF_CORE_READ(sk, __sk_common.skc_num);
 	if (ends->family == AF_INET) {
-		v4_dst = BPF_CORE_READ(sk, __sk_common.skc_daddr);
 		put_v4(ends->src, BPF_CORE_READ(sk, __sk_common.skc_rcv_saddr), AF_INET);
-		put_v4(ends->dst, v4_dst, AF_INET);
+		put_v4(ends->dst, BPF_CORE_READ(sk, __sk_common.skc_daddr), AF_INET);
 	} else {
 		bpf_core_read(ends->src, 16, &sk->__sk_common.skc_v6_rcv_saddr);
 		bpf_core_read(ends->dst, 16, &sk->__sk_common.skc_v6_daddr);
 	}
-	if (ends->src_port)
+	/* A connection that failed leaves a port behind that it does not hold any more. */
+	if (ends->src_port && (number || src[0] || src[1] || src[2] || src[3]))
 		ends->known |= SOCKET_KNOWN_SRC;
-	if (ends->dst_port || v4_dst)
+	if (ends->dst_port || (ends->type == SOCK_RAW && ends->dst[0]))
 		ends->known |= SOCKET_KNOWN_DST;
 }
 

@@ -21,6 +21,22 @@ static __always_inline struct socket_state *state_of(const struct session_slot *
 
 /* ---- what is asked for ---- */
 
+/* A peer that the socket is connected to anyway. */
+static __always_inline bool is_own_peer(struct bpf_sock *sk, const struct socket_ends *asked)
+{
+	const __u32 *words = (const __u32 *)asked->dst;
+	__u32 v4;
+
+	if (sk->state != BPF_TCP_ESTABLISHED || bpf_ntohs(sk->dst_port) != asked->dst_port)
+		return false;
+	v4 = sk->dst_ip4;
+	BARRIER_VAR(v4); /* no arithmetic on a socket's pointer, as the verifier wants it */
+	if (asked->family == AF_INET)
+		return v4 == words[0];
+	return sk->dst_ip6[0] == words[0] && sk->dst_ip6[1] == words[1] &&
+	       sk->dst_ip6[2] == words[2] && sk->dst_ip6[3] == words[3];
+}
+
 /* Remember it for the program that sees how the call ended. If no room is left for it, that is
  * counted: what the call asked for is then missing in its record. */
 static __always_inline int remember(struct session_slot *slot, struct bpf_sock_addr *ctx,
@@ -32,6 +48,11 @@ static __always_inline int remember(struct session_slot *slot, struct bpf_sock_a
 
 	if (!sk)
 		return PASS;
+	asked->ends.family = ctx->family;
+	asked->ends.type = ctx->type;
+	asked->ends.protocol = ctx->protocol;
+	if (asked->call == SOCKET_SEND && is_own_peer(sk, &asked->ends))
+		return PASS;
 	state = state_of(slot, sk);
 	if (state) {
 		state->acted = 1;
@@ -41,9 +62,6 @@ static __always_inline int remember(struct session_slot *slot, struct bpf_sock_a
 		bpf_spin_unlock(&state->lock);
 	}
 	asked->cookie = bpf_get_socket_cookie(ctx);
-	asked->ends.family = ctx->family;
-	asked->ends.type = ctx->type;
-	asked->ends.protocol = ctx->protocol;
 	if (bpf_map_update_elem(&asked_by_thread, &thread, asked, BPF_ANY))
 		count_loss(slot, WIRE_CLASS_net, LOSS_MAP_FULL);
 	return PASS;

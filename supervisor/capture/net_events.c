@@ -169,9 +169,10 @@ int translate_socket_call(struct capture *c, const struct wire_record *record)
 	if (call->call >= sizeof(calls) / sizeof(calls[0]) || !calls[call->call])
 		return -EBADMSG;
 
-	/* A peer of a single datagram is not the socket's. */
+	/* The peer of a single datagram is not the socket's, nor an address that it did not get. */
 	struct socket_ends own = ends;
 	own.has_dst = own.has_dst && call->call != SOCKET_SEND;
+	own.has_src = own.has_src && !(call->call == SOCKET_BIND && (int32_t)call->result < 0);
 	sockets_opened(c->sockets, record->head, &own);
 	return calls[call->call](c, record, &ends);
 }
