@@ -35,6 +35,7 @@ struct stream {
 struct exec_relays {
 	struct exec_relays_options options;
 	struct stream streams[EXEC_STREAM_COUNT];
+	bool is_discarding;
 	void (*finished)(void *context);
 	void *context;
 };
@@ -216,6 +217,10 @@ int exec_relays_add(struct exec_relays *e, enum exec_stream stream, int from, in
 			close(to);
 		return -EEXIST;
 	}
+	if (e->is_discarding && is_output(s) && to >= 0) {
+		close(to);
+		to = -1;
+	}
 	return relay_new(
 		&(struct relay_options){
 			.loop = e->options.loop,
@@ -238,24 +243,20 @@ void exec_relays_resume(struct exec_relays *e)
 
 void exec_relays_discard(struct exec_relays *e)
 {
+	e->is_discarding = true;
 	for (size_t i = 0; i < EXEC_STREAM_COUNT; i++)
-		if (e->streams[i].relay)
+		if (e->streams[i].relay && is_output(&e->streams[i]))
 			relay_discard(e->streams[i].relay);
 }
 
-void exec_relays_finish(struct exec_relays *e, bool discard, void (*finished)(void *context),
-			void *context)
+void exec_relays_finish(struct exec_relays *e, void (*finished)(void *context), void *context)
 {
 	for (size_t i = 0; i < EXEC_STREAM_COUNT; i++) {
 		struct stream *s = &e->streams[i];
 
-		if (!s->relay)
-			continue;
-		if (discard)
-			relay_discard(s->relay);
-		if (is_output(s))
+		if (s->relay && is_output(s))
 			relay_finish(s->relay);
-		else
+		else if (s->relay)
 			relay_stop(s->relay);
 	}
 	e->finished = finished;

@@ -64,13 +64,13 @@ int exec_relays_resize(struct exec_relays *e, uint64_t columns, uint64_t rows);
 /* The journal takes records again. */
 void exec_relays_resume(struct exec_relays *e);
 
-/* Nobody takes the output any more: from now on it is only recorded. */
+/* Nobody takes the output any more: it is recorded, and goes nowhere. For streams added later too.
+ */
 void exec_relays_discard(struct exec_relays *e);
 
 /* The command is over: @finished is called, once, when all its output was carried on; this may be
  * at once. */
-void exec_relays_finish(struct exec_relays *e, bool discard, void (*finished)(void *context),
-			void *context);
+void exec_relays_finish(struct exec_relays *e, void (*finished)(void *context), void *context);
 bool exec_relays_is_finishing(const struct exec_relays *e);
 
 struct exec_totals exec_relays_totals(const struct exec_relays *e);

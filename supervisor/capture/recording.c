@@ -263,6 +263,8 @@ int recording_add_exec(struct recording *r, uint32_t exec, uint64_t cgroup,
 	if (e < 0)
 		return e;
 	r->execs[i].owner = r;
+	if (r->is_discarding)
+		exec_relays_discard(r->execs[i].relays);
 	capture_add_exec(r->capture, cgroup, exec);
 	*ret_relays = r->execs[i].relays;
 	return 0;
@@ -295,7 +297,7 @@ static void on_exec_finished(void *context)
 		exec->closed(exec->context, r, number, &totals, error);
 }
 
-int recording_close_exec(struct recording *r, uint32_t exec, json_t *fields, bool discard,
+int recording_close_exec(struct recording *r, uint32_t exec, json_t *fields,
 			 recording_exec_closed *closed, void *context, const char **ret_why)
 {
 	struct recording_exec *found = find_exec(r, exec);
@@ -309,12 +311,13 @@ int recording_close_exec(struct recording *r, uint32_t exec, json_t *fields, boo
 	found->fields = json_incref(fields);
 	found->closed = closed;
 	found->context = context;
-	exec_relays_finish(found->relays, discard, on_exec_finished, found);
+	exec_relays_finish(found->relays, on_exec_finished, found);
 	return 0;
 }
 
 void recording_discard(struct recording *r)
 {
+	r->is_discarding = true;
 	for (size_t i = 0; i < RECORDING_EXECS; i++)
 		if (r->execs[i].relays && !r->execs[i].is_closed)
 			exec_relays_discard(r->execs[i].relays);

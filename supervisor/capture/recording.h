@@ -104,14 +104,14 @@ struct exec_relays *recording_exec(struct recording *r, uint32_t exec);
 
 /*
  * Command @exec is over: carry on what its streams hold, then write exec.end with @fields and the
- * totals, then call @closed once. @discard: nothing more goes to the client. 0 or -errno.
+ * totals, then call @closed once. 0 or -errno.
  */
 typedef void recording_exec_closed(void *context, struct recording *r, uint32_t exec,
 				   const struct exec_totals *totals, int error);
-int recording_close_exec(struct recording *r, uint32_t exec, json_t *fields, bool discard,
+int recording_close_exec(struct recording *r, uint32_t exec, json_t *fields,
 			 recording_exec_closed *closed, void *context, const char **ret_why);
 
-/* Nobody takes the output of its commands any more. */
+/* Nobody takes the output of its commands any more: it is recorded, and goes nowhere. */
 void recording_discard(struct recording *r);
 
 /* ---- the end ---- */

@@ -57,6 +57,7 @@ struct recording {
 	struct json_buffer line;
 	json_t *verdict;
 	struct recording_exec execs[RECORDING_EXECS];
+	bool is_discarding;
 	struct exec_totals totals; /* of the commands that ended */
 };
 

@@ -415,9 +415,8 @@ static int serve_exec_close(struct call *c)
 		e = call_fields(c, &fields);
 	if (e < 0)
 		return e;
-	bool discard = json_is_true(json_object_get(c->body, "discard"));
-	return recording_close_exec(c->recording, exec_relays_exec(x), fields, discard,
-				    on_exec_closed, c->all, &c->why);
+	return recording_close_exec(c->recording, exec_relays_exec(x), fields, on_exec_closed,
+				    c->all, &c->why);
 }
 
 /* ---- the table ---- */
