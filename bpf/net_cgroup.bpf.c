@@ -161,25 +161,31 @@ int on_socket_create(struct bpf_sock *ctx)
 	return PASS;
 }
 
-/*
- * Bytes of a TCP connection so far. Sent: given to the network, plus what still waits to be while
- * the connection stands (a close sends it). Both counters of the kernel count a FIN as a byte.
- */
+/* Bytes of a TCP connection so far: sent are those given to the network. The kernel counts the
+ * peer's FIN as one received. */
 static __always_inline void tcp_bytes(struct sock *sk, __u64 *sent, __u64 *received)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	__u64 in = BPF_CORE_READ(tp, bytes_received);
+
+	if (in && (BPF_CORE_READ(sk, __sk_common.skc_flags) & (1 << SOCK_DONE_BIT)))
+		in--;
+	*received = in;
+	*sent = BPF_CORE_READ(tp, bytes_sent) - BPF_CORE_READ(tp, bytes_retrans);
+}
+
+/* Bytes that a connection will still send when it is closed now, without the FIN that may wait. */
+static __always_inline __u64 tcp_waiting(struct sock *sk)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	__u8 state = BPF_CORE_READ(sk, __sk_common.skc_state);
 	__u32 waiting = BPF_CORE_READ(tp, write_seq) - BPF_CORE_READ(tp, snd_nxt);
-	__u64 in = BPF_CORE_READ(tp, bytes_received);
 
-	*sent = BPF_CORE_READ(tp, bytes_sent) - BPF_CORE_READ(tp, bytes_retrans);
+	if (state == BPF_TCP_CLOSE || state == BPF_TCP_LISTEN || state == BPF_TCP_SYN_SENT)
+		return 0;
 	if (waiting && (BPF_CORE_READ(sk, sk_shutdown) & SEND_SHUTDOWN))
 		waiting--;
-	if (state != BPF_TCP_CLOSE && state != BPF_TCP_LISTEN && state != BPF_TCP_SYN_SENT)
-		*sent += waiting;
-	if (in && (BPF_CORE_READ(sk, __sk_common.skc_flags) & (1 << SOCK_DONE_BIT)))
-		in--;
-	*received = in;
+	return waiting;
 }
 
 /* What went through the socket in all. Returns what is known. */
@@ -191,6 +197,7 @@ static __always_inline __u32 count_bytes(struct sock *sk, struct socket_state *s
 
 	if (protocol == IPPROTO_TCP) {
 		tcp_bytes(sk, &now_sent, &now_received);
+		now_sent += tcp_waiting(sk);
 	} else if (protocol == IPPROTO_MPTCP) {
 		if (!bpf_core_field_exists(mp->bytes_sent))
 			return 0;

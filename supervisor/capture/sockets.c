@@ -106,7 +106,8 @@ bool sockets_same_peer(const struct socket_ends *one, const struct socket_ends *
 	       memcmp(one->dst, other->dst, sizeof(one->dst)) == 0;
 }
 
-void sockets_opened(struct sockets *s, const struct wire_head *head, const struct socket_ends *ends)
+void sockets_opened(struct sockets *s, const struct wire_head *head, const struct socket_ends *ends,
+		    host_ref name)
 {
 	uint32_t i;
 
@@ -128,7 +129,7 @@ void sockets_opened(struct sockets *s, const struct wire_head *head, const struc
 	socket->start_ns = head->start_ns;
 	socket->cgroup = head->cgroup;
 	if (ends->has_dst)
-		socket->name = sockets_find_name(s, ends);
+		socket->name = name;
 }
 
 bool sockets_closed(struct sockets *s, uint64_t cookie, struct open_socket *ret_socket)

@@ -43,11 +43,12 @@ host_ref sockets_find_name(const struct sockets *s, const struct socket_ends *en
 void sockets_learn_name(struct sockets *s, const uint8_t *address, size_t size, struct bytes name);
 
 /*
- * A socket acted: it is open. Ends that were known before and are not now are kept. Not remembered
- * without a cookie, without memory, or past SOCKETS_MAX.
+ * A socket acted: it is open. Ends that were known before and are not now are kept. @name is what
+ * its peer was asked for by, 0 if it was not. Not remembered without a cookie, without memory, or
+ * past SOCKETS_MAX.
  */
-void sockets_opened(struct sockets *s, const struct wire_head *head,
-		    const struct socket_ends *ends);
+void sockets_opened(struct sockets *s, const struct wire_head *head, const struct socket_ends *ends,
+		    host_ref name);
 
 /* The socket with @cookie was closed: forget it. False if it was not known; else @ret_socket is
  * what was. */
