@@ -149,6 +149,11 @@ void event_put_bytes(struct event *e, enum event_field field, const void *data, 
 		place(e, field)->bytes = (struct bytes){data, size};
 }
 
+void event_put_value(struct event *e, const struct event_value *value)
+{
+	*place(e, value->field) = *value;
+}
+
 void event_mark_cut(struct event *e, enum event_field field, uint64_t full_length,
 		    const uint8_t *digest)
 {

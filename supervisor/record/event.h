@@ -154,6 +154,8 @@ void event_put_i64(struct event *e, enum event_field field, int64_t value);
 void event_put_bool(struct event *e, enum event_field field, bool value);
 void event_put_text(struct event *e, enum event_field field, const char *text);
 void event_put_bytes(struct event *e, enum event_field field, const void *data, size_t size);
+/* Put a value of another event, cut or not. */
+void event_put_value(struct event *e, const struct event_value *value);
 /* Mark the value of @field as cut; it must have been put. @digest may be NULL. */
 void event_mark_cut(struct event *e, enum event_field field, uint64_t full_length,
 		    const uint8_t *digest);

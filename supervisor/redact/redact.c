@@ -1,0 +1,330 @@
+/*
+ * The stage itself: which fields are looked through, and what becomes of an event of which
+ * something was cut. The steady state allocates nothing, and what holds no secret is not copied.
+ */
+#include "redact.h"
+#include "redactor.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MARKS_MOST 64 /* of one event; the rest is counted */
+
+void redactor_free(struct redactor *r)
+{
+	if (!r)
+		return;
+	streams_free(r->streams);
+	secrets_free(r->secrets);
+	arena_free(r->arena);
+	spans_free(&r->spans);
+	json_buffer_free(&r->marks);
+	json_buffer_free(&r->rules);
+	free(r->counts);
+	free(r);
+}
+
+int redactor_new(const uint8_t key[32], const struct redact_secret *secrets, size_t count,
+		 struct redactor **ret_redactor)
+{
+	struct redactor *r = calloc(1, sizeof(*r));
+	int error;
+
+	if (!r)
+		return -ENOMEM;
+	error = secrets_new(key, secrets, count, &r->secrets);
+	if (!error)
+		error = streams_new(r->secrets, &r->streams);
+	if (!error) {
+		r->arena = arena_new();
+		r->counts = calloc(count + 1, sizeof(*r->counts));
+		if (!r->arena || !r->counts)
+			error = -ENOMEM;
+	}
+	if (error) {
+		redactor_free(r);
+		return error;
+	}
+	*ret_redactor = r;
+	return 0;
+}
+
+void redactor_begin(struct redactor *r, const struct event *e)
+{
+	event_init(&r->record.event, e->kind, e->time_ns, e->boot_ns);
+	r->record.event.seq = e->seq;
+	r->marks.length = 0;
+	r->mark_count = r->marks_left_out = 0;
+}
+
+int redactor_send(struct redactor *r, redact_emit *emit, void *context)
+{
+	struct event *e = &r->record.event;
+
+	if (r->mark_count && kind_has_field(e->kind, FIELD_redacted)) {
+		if (r->marks_left_out) {
+			json_put_literal(&r->marks, ",{\"more\":");
+			json_put_u64(&r->marks, r->marks_left_out);
+			json_put_literal(&r->marks, "}");
+		}
+		json_put_literal(&r->marks, "]");
+		if (json_done(&r->marks, 0))
+			return -ENOMEM;
+		event_put_bytes(e, FIELD_redacted, r->marks.text, r->marks.length);
+	}
+	return emit(context, &r->record);
+}
+
+static void put_mark(struct redactor *r, const struct place *place, const struct span *span,
+		     size_t start, size_t length)
+{
+	const char *form = span->is_partial ? "partial" : place->form;
+	const char *field = field_table[place->field].name;
+	const char *rule = secrets_name(r->secrets, span->secret);
+
+	if (r->mark_count == MARKS_MOST) {
+		r->marks_left_out++;
+		return;
+	}
+	json_put(&r->marks, r->mark_count++ ? "," : "[", 1);
+	json_put_literal(&r->marks, "{\"field\":\"");
+	json_put(&r->marks, field, strlen(field));
+	json_put_literal(&r->marks, "\",\"rule\":\"");
+	json_put(&r->marks, rule, strlen(rule));
+	if (place->item >= 0) {
+		json_put_literal(&r->marks, "\",\"item\":");
+		json_put_i64(&r->marks, place->item);
+	} else {
+		json_put_literal(&r->marks, "\"");
+	}
+	json_put_literal(&r->marks, ",\"start\":");
+	json_put_u64(&r->marks, start);
+	json_put_literal(&r->marks, ",\"length\":");
+	json_put_u64(&r->marks, length);
+	json_put_literal(&r->marks, ",\"form\":\"");
+	json_put(&r->marks, form, strlen(form));
+	json_put_literal(&r->marks, "\"}");
+}
+
+/* The part of @span that lies between @from and @to; false if there is none. */
+static bool part_of(const struct span *span, size_t from, size_t to, size_t *ret_start,
+		    size_t *ret_end)
+{
+	*ret_start = span->start > from ? span->start : from;
+	*ret_end = span->end < to ? span->end : to;
+	return *ret_start < *ret_end;
+}
+
+int redactor_cut(struct redactor *r, struct bytes text, size_t from, size_t to,
+		 const struct place *place, struct bytes *ret_text)
+{
+	const char *data = text.data;
+	size_t size = to - from, at = from, start, end;
+	char *out, *room;
+
+	for (size_t i = 0; i < r->spans.count; i++)
+		size += secrets_marker(r->secrets, r->spans.items[i].secret).size;
+	room = out = arena_room(r->arena, size);
+	if (!out)
+		return -ENOMEM;
+
+	for (size_t i = 0; i < r->spans.count; i++) {
+		const struct span *span = &r->spans.items[i];
+		struct bytes marker = secrets_marker(r->secrets, span->secret);
+
+		if (!part_of(span, from, to, &start, &end))
+			continue;
+		out = mempcpy(out, data + at, start - at);
+		out = mempcpy(out, marker.data, marker.size);
+		at = end;
+		put_mark(r, place, span, start - from, end - start);
+	}
+	out = mempcpy(out, data + at, to - at);
+	*ret_text = (struct bytes){room, (size_t)(out - room)};
+	return 0;
+}
+
+void redactor_count(struct redactor *r)
+{
+	for (size_t i = 0; i < r->spans.count; i++)
+		r->counts[r->spans.items[i].secret]++;
+}
+
+int redactor_add_begun(struct redactor *r, struct bytes text)
+{
+	struct span *last = r->spans.count ? &r->spans.items[r->spans.count - 1] : NULL;
+	struct span span = {.end = text.size, .is_partial = true};
+
+	span.start = secrets_begun(r->secrets, text, &span.secret);
+	if (text.size - span.start < REDACT_SECRET_MIN)
+		return 0;
+	if (last && span.start < last->end) {
+		last->end = text.size;
+		return 0;
+	}
+	return spans_add(&r->spans, span);
+}
+
+static int find(struct redactor *r, struct bytes text, bool is_cut)
+{
+	int error;
+
+	r->spans.count = 0;
+	error = secrets_find(r->secrets, text, &r->spans);
+	if (!error && is_cut)
+		error = redactor_add_begun(r, text);
+	return error;
+}
+
+static int cut_text(struct redactor *r, const struct event_value *value, struct bytes *ret_bytes)
+{
+	struct place place = {value->field, -1, "raw"};
+	int error = find(r, value->bytes, value->is_cut);
+
+	if (error || !r->spans.count)
+		return error;
+	redactor_count(r);
+	return redactor_cut(r, value->bytes, 0, value->bytes.size, &place, ret_bytes);
+}
+
+/* Make one list of its items again. */
+static int pack_items(struct redactor *r, const struct bytes *items, size_t count,
+		      struct bytes *ret_packed)
+{
+	size_t size = 0;
+	char *out, *room;
+
+	for (size_t i = 0; i < count; i++)
+		size += items[i].size + 1;
+	room = out = arena_room(r->arena, size);
+	if (!out)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		out = mempcpy(out, items[i].data, items[i].size);
+		*out++ = 0;
+	}
+	*ret_packed = (struct bytes){room, size};
+	return 0;
+}
+
+/* TEXTS and MAP: each item on its own, so that no border between two is ever cut away. */
+static int cut_items(struct redactor *r, const struct event_value *value, struct bytes *ret_bytes)
+{
+	struct place place = {value->field, 0, "raw"};
+	struct bytes item, *items;
+	size_t cursor = 0, count = 0;
+	bool is_changed = false;
+	int error;
+
+	while (bytes_next_item(value->bytes, &cursor, &item))
+		count++;
+	items = arena_room(r->arena, count * sizeof(*items));
+	if (!items)
+		return -ENOMEM;
+	cursor = 0;
+	for (size_t i = 0; bytes_next_item(value->bytes, &cursor, &item); i++) {
+		items[i] = item;
+		error = find(r, item, value->is_cut && i == count - 1);
+		if (error)
+			return error;
+		if (!r->spans.count)
+			continue;
+		redactor_count(r);
+		place.item = (int64_t)i;
+		error = redactor_cut(r, item, 0, item.size, &place, &items[i]);
+		if (error)
+			return error;
+		is_changed = true;
+	}
+	return is_changed ? pack_items(r, items, count, ret_bytes) : 0;
+}
+
+/* *ret_bytes changes only if something is cut. */
+static int cut_value(struct redactor *r, const struct event_value *value, struct bytes *ret_bytes)
+{
+	switch (field_table[value->field].type) {
+	case FIELD_TYPE_TEXT:
+		return cut_text(r, value, ret_bytes);
+	case FIELD_TYPE_TEXTS:
+	case FIELD_TYPE_MAP:
+		return cut_items(r, value, ret_bytes);
+	case FIELD_TYPE_JSON:
+		return redactor_cut_json(r, value->bytes, value->field, ret_bytes);
+	default:
+		return 0;
+	}
+}
+
+/* An event that is whole by itself. */
+static int pass_plain(struct redactor *r, const struct event *e, redact_emit *emit, void *context)
+{
+	bool is_changed = false;
+
+	redactor_begin(r, e);
+	for (size_t i = 0; i < e->count; i++) {
+		struct event_value value = e->values[i];
+		struct bytes bytes;
+		int error;
+
+		if (field_table[value.field].redact != REDACT_NEVER) {
+			bytes = value.bytes;
+			error = cut_value(r, &value, &bytes);
+			if (error)
+				return error;
+			is_changed |= bytes.data != value.bytes.data;
+			value.bytes = bytes;
+		}
+		event_put_value(&r->record.event, &value);
+	}
+	return is_changed ? redactor_send(r, emit, context) : redactor_pass(e, emit, context);
+}
+
+int redact_event(struct redactor *r, const struct event *e, redact_emit *emit, void *context)
+{
+	if (!secrets_count(r->secrets))
+		return redactor_pass(e, emit, context);
+	arena_reset(r->arena);
+	if (event_get(e, FIELD_data))
+		return streams_pass(r, e, emit, context);
+	return pass_plain(r, e, emit, context);
+}
+
+int redact_flush(struct redactor *r, uint64_t older_than_ns, redact_emit *emit, void *context)
+{
+	if (!secrets_count(r->secrets))
+		return 0;
+	return streams_flush(r, older_than_ns, emit, context);
+}
+
+bool redact_summary(struct redactor *r, struct event *ret_event)
+{
+	uint64_t total = 0;
+
+	r->rules.length = 0;
+	json_put_literal(&r->rules, "{");
+	for (size_t i = 0; i < secrets_count(r->secrets); i++) {
+		if (!r->counts[i])
+			continue;
+		if (total)
+			json_put_literal(&r->rules, ",");
+		json_put_string(&r->rules, bytes_of(secrets_name(r->secrets, i)));
+		json_put_literal(&r->rules, ":");
+		json_put_u64(&r->rules, r->counts[i]);
+		total += r->counts[i];
+	}
+	json_put_literal(&r->rules, "}");
+	if (!total)
+		return false;
+	event_init(ret_event, EVENT_redact_summary, 0, 0);
+	if (!json_done(&r->rules, 0))
+		event_put_bytes(ret_event, FIELD_rules, r->rules.text, r->rules.length);
+	event_put_u64(ret_event, FIELD_count, total);
+	return true;
+}
+
+void redact_digest(struct redactor *r, const void *data, size_t size,
+		   uint8_t ret_digest[EVENT_DIGEST_SIZE])
+{
+	secrets_digest(r->secrets, (struct bytes){data, size}, ret_digest);
+}

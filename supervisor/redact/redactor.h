@@ -1,0 +1,68 @@
+/*
+ * What the files of the redaction stage share.
+ */
+#pragma once
+
+#include "../record/arena.h"
+#include "../record/json_put.h"
+#include "../record/printable.h"
+#include "secrets.h"
+
+struct streams;
+
+struct redactor {
+	struct secrets *secrets;
+	uint64_t *counts; /* per secret */
+	struct streams *streams;
+	struct arena *arena; /* for one event */
+	struct spans spans;  /* of the text in hand */
+	struct redacted record;
+	struct json_buffer marks; /* the `redacted` field of the event in hand */
+	size_t mark_count, marks_left_out;
+	struct json_buffer rules; /* of the summary */
+};
+
+/* Where in an event a text stands, for its marks. */
+struct place {
+	enum event_field field;
+	int64_t item; /* of a list, from 0; -1: it is no list */
+	const char *form;
+};
+
+/* Hand an event on of which nothing was cut. */
+static inline int redactor_pass(const struct event *e, redact_emit *emit, void *context)
+{
+	/* A redacted record is the event and nothing else: no copy is needed to make it one. */
+	return emit(context, (const struct redacted *)e);
+}
+
+/* Start r->record as a copy of @e without values. */
+void redactor_begin(struct redactor *r, const struct event *e);
+/* Put the marks, if there are any and the kind has the field, and hand r->record on. */
+int redactor_send(struct redactor *r, redact_emit *emit, void *context);
+
+/*
+ * Bytes @from to @to of @text with r->spans cut out, in the arena; what was cut is marked
+ * at @place. 0 or -ENOMEM.
+ */
+int redactor_cut(struct redactor *r, struct bytes text, size_t from, size_t to,
+		 const struct place *place, struct bytes *ret_text);
+
+/* Count r->spans. */
+void redactor_count(struct redactor *r);
+
+/* Let the end of @text go too, if it is so much of a secret that it can hardly be chance. */
+int redactor_add_begun(struct redactor *r, struct bytes text);
+
+/*
+ * A JSON value: in strings, names and numbers, each decoded; and if a secret still stands in what
+ * comes of it, the whole value goes. *ret_text is @text where there was nothing. 0 or -ENOMEM.
+ */
+int redactor_cut_json(struct redactor *r, struct bytes text, enum event_field field,
+		      struct bytes *ret_text);
+
+int streams_new(const struct secrets *secrets, struct streams **ret_streams);
+void streams_free(struct streams *s);
+/* Pass a piece of a stream; as redact_event. */
+int streams_pass(struct redactor *r, const struct event *e, redact_emit *emit, void *context);
+int streams_flush(struct redactor *r, uint64_t older_than_ns, redact_emit *emit, void *context);
