@@ -5,6 +5,7 @@
  * socket. Unix sockets, which those programs do not see, are taken from the kernel's objects.
  */
 #include "net.h"
+#include "descriptor.h"
 #include "path.h"
 #include "syscalls.h"
 
@@ -21,14 +22,10 @@ struct called_socket {
 /* The socket behind descriptor @fd of the running task; false if it is none. */
 static __always_inline bool socket_of_fd(__u32 fd, struct called_socket *ret)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct fdtable *table = task->files->fdt;
-	struct file *file = NULL;
+	struct file *file = file_of_fd(fd);
 	struct socket *socket;
 
-	if (fd >= table->max_fds)
-		return false;
-	if (bpf_probe_read_kernel(&file, sizeof(file), table->fd + fd) || !file)
+	if (!file)
 		return false;
 	if (BPF_CORE_READ(file, f_inode, i_sb, s_magic) != SOCKFS_MAGIC)
 		return false;
@@ -412,11 +409,14 @@ SEC("tp_btf/sys_exit")
 int BPF_PROG(on_exit_send, struct pt_regs *regs, long ret)
 {
 	struct session_slot *slot = session_of_current();
+	struct called_socket called = {};
 	struct asked asked = {};
 
 	if (!slot)
 		return 0;
-	if (take_asked(&asked))
-		return emit_asked(slot, &asked, ret < 0 || regs->orig_ax != __NR_sendmmsg, ret);
-	return unix_sends(slot, regs, ret);
+	if (!take_asked(&asked))
+		return unix_sends(slot, regs, ret);
+	if (asked.call == SOCKET_CONNECT && ret >= 0 && socket_of_fd(SYSCALL_ARG1(regs), &called))
+		complete(&asked, &called);
+	return emit_asked(slot, &asked, ret < 0 || regs->orig_ax != __NR_sendmmsg, ret);
 }

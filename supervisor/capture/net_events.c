@@ -174,7 +174,8 @@ int translate_socket_call(struct capture *c, const struct wire_record *record)
 	own.has_dst = own.has_dst && call->call != SOCKET_SEND;
 	own.has_src = own.has_src && !(call->call == SOCKET_BIND && (int32_t)call->result < 0);
 	host_ref name = call->call == SOCKET_CONNECT ? sockets_find_name(c->sockets, &ends) : 0;
-	sockets_opened(c->sockets, record->head, &own, name);
+	if (own.has_src || own.has_dst || call->call == SOCKET_SEND)
+		sockets_opened(c->sockets, record->head, &own, name);
 	return calls[call->call](c, record, &ends);
 }
 
