@@ -27,17 +27,19 @@ struct credentials_seen_map {
 };
 MAP struct credentials_seen_map credentials_seen SEC(".maps");
 
+/* Here and elsewhere off the hot paths pointers are followed by BPF_CORE_READ: to follow a typed
+ * one costs 25 ns less to run, and half a millisecond to verify. */
 static __always_inline void read_credentials(struct task_struct *task, struct credentials *to)
 {
-	const struct cred *cred = task->cred;
+	const struct cred *cred = BPF_CORE_READ(task, cred);
 
 	/* 64 bits in every kernel; two words before 6.3 */
 	bpf_probe_read_kernel(&to->caps, sizeof(to->caps),
 			      (void *)cred + bpf_core_field_offset(struct cred, cap_effective));
-	to->uid = cred->uid.val;
-	to->gid = cred->gid.val;
-	to->euid = cred->euid.val;
-	to->egid = cred->egid.val;
+	to->uid = BPF_CORE_READ(cred, uid.val);
+	to->gid = BPF_CORE_READ(cred, gid.val);
+	to->euid = BPF_CORE_READ(cred, euid.val);
+	to->egid = BPF_CORE_READ(cred, egid.val);
 }
 
 static __always_inline bool same_credentials(const struct credentials *a,

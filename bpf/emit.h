@@ -19,6 +19,12 @@
 
 #include "maps.h"
 
+/*
+ * A function of its own in each program: verified once, where a copy at each call would be verified
+ * on every path that leads there. Weak, because every object has one.
+ */
+#define SHARED __weak __noinline
+
 #define BARRIER_VAR(v) asm volatile("" : "+r"(v))
 
 static __always_inline void count_loss(const struct session_slot *slot, __u32 class,
@@ -63,14 +69,17 @@ static __always_inline __u32 ns_pid_of(const struct session_slot *slot, struct t
 }
 
 /* The first to act in a session is its pid 1: nothing else is in there yet. */
-static __always_inline void find_init(struct session_slot *slot, struct task_struct *task)
+SHARED int find_init(struct session_slot *slot)
 {
-	struct pid *pid = task->group_leader->thread_pid;
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	struct pid *pid = BPF_CORE_READ(task, group_leader, thread_pid);
+	__u32 level = BPF_CORE_READ(pid, level);
 
-	if (!pid || pid_number(pid, pid->level) != 1)
-		return;
-	slot->pid_level = pid->level;
-	slot->init_pid = task->tgid;
+	if (!slot || pid_number(pid, level) != 1)
+		return 0;
+	slot->pid_level = level;
+	slot->init_pid = BPF_CORE_READ(task, tgid);
+	return 0;
 }
 
 /* Set-up is not the session's: what vitrine-init does, and its children up to their exec. Both are
@@ -91,7 +100,7 @@ static __always_inline struct session_slot *session_of_current_or_setup(void)
 	struct session_slot *slot = bpf_map_lookup_elem(&sessions, &id);
 
 	if (slot && !slot->init_pid)
-		find_init(slot, bpf_get_current_task_btf());
+		find_init(slot);
 	return slot;
 }
 
@@ -123,6 +132,15 @@ static __always_inline void fill_head(const struct session_slot *slot, struct wi
 	head->flags = 0;
 }
 
+SHARED int fill_current_head(const struct session_slot *slot, struct wire_head *head)
+{
+	if (!slot || !head)
+		return 0;
+	fill_head(slot, head, bpf_get_current_task_btf());
+	head->cgroup = bpf_get_current_ancestor_cgroup_id(session_level + 1);
+	return 0;
+}
+
 static __always_inline struct scratch *scratch_of_cpu(void)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
@@ -130,9 +148,9 @@ static __always_inline struct scratch *scratch_of_cpu(void)
 	return bpf_map_lookup_elem(&scratches, &cpu);
 }
 
-static __always_inline void *emit_begin_for(const struct session_slot *slot,
-					    struct task_struct *task, __u32 kind, __u32 class,
-					    __u32 size)
+/* Take a number and the scratch; the rest of the head is the caller's to fill. */
+static __always_inline struct wire_head *take_scratch(const struct session_slot *slot, __u32 kind,
+						      __u32 class, __u32 size)
 {
 	__u64 number = take_number(slot, class);
 	struct scratch *scratch = scratch_of_cpu();
@@ -144,8 +162,6 @@ static __always_inline void *emit_begin_for(const struct session_slot *slot,
 	}
 	scratch->busy = 1;
 	head = (struct wire_head *)scratch->data;
-	fill_head(slot, head, task);
-	head->cgroup = 0;
 	head->number = number;
 	head->kind = kind;
 	head->class = class;
@@ -156,11 +172,23 @@ static __always_inline void *emit_begin_for(const struct session_slot *slot,
 static __always_inline void *emit_begin(const struct session_slot *slot, __u32 kind, __u32 class,
 					__u32 size)
 {
-	struct wire_head *head =
-		emit_begin_for(slot, bpf_get_current_task_btf(), kind, class, size);
+	struct wire_head *head = take_scratch(slot, kind, class, size);
 
 	if (head)
-		head->cgroup = bpf_get_current_ancestor_cgroup_id(session_level + 1);
+		fill_current_head(slot, head);
+	return head;
+}
+
+static __always_inline void *emit_begin_for(const struct session_slot *slot,
+					    struct task_struct *task, __u32 kind, __u32 class,
+					    __u32 size)
+{
+	struct wire_head *head = take_scratch(slot, kind, class, size);
+
+	if (!head)
+		return NULL;
+	fill_head(slot, head, task);
+	head->cgroup = 0;
 	return head;
 }
 
@@ -220,17 +248,22 @@ static __always_inline bool ring_has_room(void *ring, const struct session_slot 
 }
 
 /* Send the record in the scratch and give the scratch back. */
-static __always_inline int emit_end(const struct session_slot *slot, void *record)
+SHARED int send_scratch(const struct session_slot *slot)
 {
-	struct wire_head *head = record;
 	struct scratch *scratch = scratch_of_cpu();
-	__u32 slot_index = slot->slot, length = head->length, class = head->class;
-	void *ring = bpf_map_lookup_elem(&rings, &slot_index);
+	struct wire_head *head;
+	__u32 slot_index, length, class;
 	__u64 flags;
+	void *ring;
 	int r = -1;
 
-	if (!scratch)
+	if (!scratch || !slot)
 		return -1;
+	head = (struct wire_head *)scratch->data;
+	slot_index = slot->slot;
+	length = head->length;
+	class = head->class;
+	ring = bpf_map_lookup_elem(&rings, &slot_index);
 	if (length > WIRE_LENGTH_MAX)
 		length = WIRE_LENGTH_MAX;
 	if (ring && ring_has_room(ring, slot, class, &flags))
@@ -239,6 +272,11 @@ static __always_inline int emit_end(const struct session_slot *slot, void *recor
 		count_loss(slot, class, LOSS_RING_FULL);
 	scratch->busy = 0;
 	return r;
+}
+
+static __always_inline int emit_end(const struct session_slot *slot, void *record)
+{
+	return send_scratch(slot);
 }
 
 /*

@@ -36,19 +36,19 @@ enum { WIRE_process_exec_failed(NOT_A_TAIL, NOT_A_TAIL, EXEC_FAILED_TAIL) };
 
 static __always_inline void fill_exe(struct wire_process_exec *r, struct file *file)
 {
-	struct inode *inode = file->f_inode;
+	struct inode *inode = BPF_CORE_READ(file, f_inode);
 	__u32 flags = 0, length = path_tail(r, &file->f_path, EXE_ROOM, &flags);
 
 	EMIT_TAIL(r, exe, length);
 	r->exe_flags = flags;
-	r->exe_dev = inode->i_sb->s_dev;
-	r->exe_ino = inode->i_ino;
-	r->exe_nlink = inode->i_nlink;
+	r->exe_dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	r->exe_ino = BPF_CORE_READ(inode, i_ino);
+	r->exe_nlink = BPF_CORE_READ(inode, i_nlink);
 }
 
 static __always_inline void fill_names(struct wire_process_exec *r, struct linux_binprm *bprm)
 {
-	const char *filename = bprm->filename, *interp = bprm->interp;
+	const char *filename = BPF_CORE_READ(bprm, filename), *interp = BPF_CORE_READ(bprm, interp);
 	long length = bpf_probe_read_kernel_str(emit_tail_room(r), REQUESTED_ROOM, filename);
 
 	EMIT_TAIL(r, requested, length > 0 ? length - 1 : 0);
@@ -63,7 +63,7 @@ static __always_inline void fill_names(struct wire_process_exec *r, struct linux
 static __always_inline void fill_arguments(struct wire_process_exec *r, struct mm_struct *mm,
 					   struct argument_walk *w)
 {
-	__u64 start = mm->arg_start, left = mm->arg_end - start;
+	__u64 start = BPF_CORE_READ(mm, arg_start), left = BPF_CORE_READ(mm, arg_end) - start;
 	__u32 size = left > WIRE_PIECE_MAX ? WIRE_PIECE_MAX : left;
 
 	r->argv_bytes = left;
@@ -83,9 +83,9 @@ static __always_inline void fill_arguments(struct wire_process_exec *r, struct m
 static __always_inline void fill_stdin(struct wire_process_exec *r, struct task_struct *task)
 {
 	__u32 flags = 0, length = 0;
-	struct file *file = NULL;
+	struct file **table = BPF_CORE_READ(task, files, fdt, fd), *file = NULL;
 
-	bpf_probe_read_kernel(&file, sizeof(file), task->files->fdt->fd);
+	bpf_probe_read_kernel(&file, sizeof(file), table);
 	r->stdin_mode = BPF_CORE_READ(file, f_inode, i_mode);
 	r->stdin_rdev = BPF_CORE_READ(file, f_inode, i_rdev);
 	if (file)
@@ -97,7 +97,8 @@ static __always_inline void fill_stdin(struct wire_process_exec *r, struct task_
 static __always_inline void fill_who(struct wire_process_exec *r, const struct session_slot *slot,
 				     struct task_struct *task)
 {
-	struct task_struct *parent = task->real_parent->group_leader;
+	struct task_struct *parent = BPF_CORE_READ(task, real_parent, group_leader);
+	struct pid *pid = BPF_CORE_READ(parent, thread_pid);
 	struct credentials now;
 
 	read_credentials(task, &now);
@@ -106,9 +107,11 @@ static __always_inline void fill_who(struct wire_process_exec *r, const struct s
 	r->gid = now.gid;
 	r->euid = now.euid;
 	r->egid = now.egid;
-	r->parent_start_ns = parent->start_boottime;
-	r->parent_pid = parent->tgid;
-	r->parent_ns_pid = ns_pid_of(slot, parent);
+	r->parent_start_ns = BPF_CORE_READ(parent, start_boottime);
+	r->parent_pid = BPF_CORE_READ(parent, tgid);
+	r->parent_ns_pid = 0;
+	if (BPF_CORE_READ(pid, level) >= slot->pid_level)
+		r->parent_ns_pid = pid_number(pid, slot->pid_level);
 	r->reserved = 0;
 }
 
@@ -151,6 +154,7 @@ SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *task, int old_tid, struct linux_binprm *bprm)
 {
 	struct session_slot *slot = session_of_current();
+	struct fs_struct *fs = BPF_CORE_READ(task, fs);
 	struct scratch *scratch = scratch_of_cpu();
 	__u32 flags = 0, length;
 	struct wire_process_exec *r;
@@ -165,12 +169,12 @@ int BPF_PROG(on_exec, struct task_struct *task, int old_tid, struct linux_binprm
 		return 0;
 	r->head.tid = old_tid;
 	r->argc = bprm->argc;
-	fill_exe(r, bprm->file);
-	length = path_tail(r, &task->fs->pwd, CWD_ROOM, &flags);
+	fill_exe(r, BPF_CORE_READ(bprm, file));
+	length = path_tail(r, &fs->pwd, CWD_ROOM, &flags);
 	EMIT_TAIL(r, cwd, length);
 	r->cwd_flags = flags;
 	fill_names(r, bprm);
-	fill_arguments(r, task->mm, &scratch->arguments);
+	fill_arguments(r, BPF_CORE_READ(task, mm), &scratch->arguments);
 	fill_stdin(r, task);
 	fill_who(r, slot, task);
 	more = r->head.flags & WIRE_FLAG_CONTINUED;
@@ -301,6 +305,7 @@ int BPF_PROG(on_exit_exec, struct pt_regs *regs, long ret)
 	bool at = regs->orig_ax == __NR_execveat, complete, more;
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct wire_process_exec_failed *r;
+	struct fs_struct *fs = BPF_CORE_READ(task, fs);
 	struct scratch *scratch = scratch_of_cpu();
 	struct session_slot *slot;
 	struct argument_walk *w;
@@ -317,7 +322,7 @@ int BPF_PROG(on_exit_exec, struct pt_regs *regs, long ret)
 	if (!r)
 		return 0;
 	r->result = ret;
-	length = path_tail(r, &task->fs->pwd, CWD_ROOM, &flags);
+	length = path_tail(r, &fs->pwd, CWD_ROOM, &flags);
 	EMIT_TAIL(r, cwd, length);
 	r->cwd_flags = flags;
 	name = (void *)(at ? SYSCALL_ARG2(regs) : SYSCALL_ARG1(regs));

@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include "descriptor.h"
 #include "file_maps.h"
 #include "path.h"
 
@@ -40,17 +41,6 @@ static __always_inline struct file_work *work_of_cpu(void)
 	__u32 zero = 0;
 
 	return bpf_map_lookup_elem(&file_work, &zero);
-}
-
-/* The file behind descriptor @fd of the current task, from its own table. */
-static __always_inline struct file *file_of_fd(__u32 fd)
-{
-	struct fdtable *table = bpf_get_current_task_btf()->files->fdt;
-	struct file *file = NULL;
-
-	if (fd < table->max_fds)
-		bpf_probe_read_kernel(&file, sizeof(file), table->fd + fd);
-	return file;
 }
 
 /* References to @file; not positive when it is gone. */

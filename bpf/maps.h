@@ -63,6 +63,7 @@ MAP struct losses_map losses SEC(".maps");
 
 /* A walk from a dentry up to the root; see path.h. */
 struct path_walk {
+	struct path *from;
 	struct dentry *dentry;
 	struct dentry *root; /* of the mount */
 	struct mount *mount;

@@ -71,12 +71,12 @@ static __always_inline __u64 current_thread(void)
 
 static __always_inline void own_socket(const struct session_slot *slot, struct socket_state *state)
 {
-	struct wire_head head;
+	struct wire_head head = {};
 	struct socket_owner owner = {};
 
-	fill_head(slot, &head, bpf_get_current_task_btf());
+	fill_current_head(slot, &head);
 	owner.start_ns = head.start_ns;
-	owner.cgroup = bpf_get_current_ancestor_cgroup_id(session_level + 1);
+	owner.cgroup = head.cgroup;
 	owner.pid = head.pid;
 	owner.tid = head.tid;
 	owner.ns_pid = head.ns_pid;
@@ -91,8 +91,7 @@ static __always_inline void own_socket(const struct session_slot *slot, struct s
 /* The running task acts. */
 static __always_inline void fill_actor(const struct session_slot *slot, struct wire_head *head)
 {
-	fill_head(slot, head, bpf_get_current_task_btf());
-	head->cgroup = bpf_get_current_ancestor_cgroup_id(session_level + 1);
+	fill_current_head(slot, head);
 }
 
 /* Whatever task runs here acts for the owner of the socket. */

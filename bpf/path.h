@@ -95,32 +95,34 @@ static long path_step(__u32 index, void *context)
 	return 0;
 }
 
-/*
- * Write the path of @path (a kernel pointer to struct path) as the next tail of @record, at most
- * @room bytes. Returns its length; @ret_flags gets enum path_flag.
- */
-static __always_inline __u32 path_tail(void *record, struct path *path, __u32 room,
-				       __u32 *ret_flags)
+/* Walk from the scratch's walk.from and write the names behind the record, at most @room bytes. */
+SHARED int walk_path(__u32 room)
 {
-	struct wire_head *head = record;
-	struct vfsmount *mnt = BPF_CORE_READ(path, mnt);
-	struct dentry *dentry = BPF_CORE_READ(path, dentry);
 	struct scratch *scratch = scratch_of_cpu();
+	struct dentry *dentry;
+	struct vfsmount *mnt;
 	struct mount *mount;
 	struct path_walk *w;
-	__u32 offset;
+	struct path *from;
+	__u32 start;
 
-	if (!scratch || !mnt || !dentry)
+	if (!scratch)
 		return 0;
 	w = &scratch->walk;
+	from = w->from;
+	mnt = BPF_CORE_READ(from, mnt);
+	dentry = BPF_CORE_READ(from, dentry);
+	start = ((struct wire_head *)scratch->data)->length;
+	w->offset = start;
+	w->flags = 0;
+	if (!mnt || !dentry)
+		return 0;
 	w->dentry = dentry;
 	w->root = BPF_CORE_READ(mnt, mnt_root);
 	w->mount = (void *)mnt - bpf_core_field_offset(struct mount, mnt);
-	w->offset = head->length;
-	w->end = head->length + room;
+	w->end = start + room;
 	if (w->end > WIRE_LENGTH_MAX)
 		w->end = WIRE_LENGTH_MAX;
-	w->flags = 0;
 	if (!BPF_CORE_READ(dentry, d_hash.pprev) && dentry != w->root)
 		w->flags = PATH_DELETED;
 
@@ -131,12 +133,29 @@ static __always_inline __u32 path_tail(void *record, struct path *path, __u32 ro
 	if (!(w->flags & PATH_PSEUDO) &&
 	    BPF_CORE_READ(mount, mnt_ns) != bpf_get_current_task_btf()->nsproxy->mnt_ns)
 		w->flags |= PATH_DETACHED;
-	if (w->offset == head->length && !(w->flags & PATH_PSEUDO)) {
-		offset = w->offset & (WIRE_LENGTH_MAX - 1);
-		BARRIER_VAR(offset);
-		scratch->data[offset] = 0; /* the root */
+	if (w->offset == start && !(w->flags & PATH_PSEUDO)) {
+		start &= WIRE_LENGTH_MAX - 1;
+		BARRIER_VAR(start);
+		scratch->data[start] = 0; /* the root */
 		w->offset++;
 	}
-	*ret_flags = w->flags;
-	return (w->offset - head->length) & (WIRE_LENGTH_MAX - 1);
+	return 0;
+}
+
+/*
+ * Write the path of @path (a kernel pointer to struct path) as the next tail of @record, at most
+ * @room bytes. Returns its length; @ret_flags gets enum path_flag.
+ */
+static __always_inline __u32 path_tail(void *record, struct path *path, __u32 room,
+				       __u32 *ret_flags)
+{
+	struct scratch *scratch = scratch_of_cpu();
+	struct wire_head *head = record;
+
+	if (!scratch)
+		return 0;
+	scratch->walk.from = path;
+	walk_path(room);
+	*ret_flags = scratch->walk.flags;
+	return (scratch->walk.offset - head->length) & (WIRE_LENGTH_MAX - 1);
 }

@@ -16,7 +16,7 @@ static __always_inline __u64 ancestor_of(struct cgroup *cgroup, __u32 level)
 {
 	struct cgroup *ancestor = NULL;
 
-	if ((__u32)cgroup->level < level)
+	if ((__u32)BPF_CORE_READ(cgroup, level) < level)
 		return 0;
 	bpf_probe_read_kernel(&ancestor, sizeof(ancestor),
 			      (void *)cgroup + bpf_core_field_offset(struct cgroup, ancestors) +
@@ -44,7 +44,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	if (!r)
 		return 0;
 	r->child_start_ns = child->start_boottime;
-	r->child_cgroup = ancestor_of(child->cgroups->dfl_cgrp, session_level + 1);
+	r->child_cgroup = ancestor_of(BPF_CORE_READ(child, cgroups, dfl_cgrp), session_level + 1);
 	r->child_pid = pid;
 	r->child_ns_pid = ns_pid_of(slot, child);
 	emit_end(slot, r);
@@ -75,26 +75,26 @@ static long add_thread(__u32 index, void *context)
 /* Processor time of the whole group: threads that have gone, and those that are still listed. */
 static __always_inline __u64 cpu_time_of(struct task_struct *task)
 {
-	struct signal_struct *signal = task->signal;
+	struct signal_struct *signal = BPF_CORE_READ(task, signal);
 	struct thread_sum sum = {
-		.next = signal->thread_head.next,
+		.next = BPF_CORE_READ(signal, thread_head.next),
 		.end = (void *)signal + bpf_core_field_offset(struct signal_struct, thread_head),
 	};
 
 	bpf_loop(THREADS_MAX, add_thread, &sum, 0);
-	return signal->sum_sched_runtime + sum.cpu_ns;
+	return BPF_CORE_READ(signal, sum_sched_runtime) + sum.cpu_ns;
 }
 
 /* The last thread of its group: the count of the living is 0 then. Two that end at once both see
  * that, so the first of them takes the part. */
 static __always_inline bool is_last_thread(struct task_struct *task)
 {
-	struct signal_struct *signal = task->signal;
+	struct signal_struct *signal = BPF_CORE_READ(task, signal);
 	struct credentials_seen *seen;
 
-	if (signal->live.counter > 0)
+	if (BPF_CORE_READ(signal, live.counter) > 0)
 		return false;
-	if (signal->nr_threads == 1)
+	if (BPF_CORE_READ(signal, nr_threads) == 1)
 		return true;
 	seen = bpf_task_storage_get(&credentials_seen, task->group_leader, NULL, 0);
 	return !seen || __sync_fetch_and_add(&seen->ended, 1) == 0;
@@ -105,7 +105,7 @@ SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
 {
 	struct session_slot *slot = session_of_current_or_setup();
-	struct signal_struct *signal = task->signal;
+	struct signal_struct *signal = BPF_CORE_READ(task, signal);
 	struct wire_process_exit *r;
 	__u32 pid = task->tgid;
 
@@ -116,11 +116,12 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	if (!r)
 		return 0;
 	r->cpu_ns = cpu_time_of(task);
-	r->memory_peak = signal->maxrss * PAGE_BYTES;
+	r->memory_peak = BPF_CORE_READ(signal, maxrss) * PAGE_BYTES;
 	/* What wait(2) gives: the group's status, or the leader's if all threads ended by
 	 * themselves. */
-	r->exit_code = signal->flags & SIGNAL_GROUP_EXIT ? signal->group_exit_code
-							 : task->group_leader->exit_code;
+	r->exit_code = BPF_CORE_READ(signal, flags) & SIGNAL_GROUP_EXIT
+			       ? BPF_CORE_READ(signal, group_exit_code)
+			       : BPF_CORE_READ(task, group_leader, exit_code);
 	r->reserved = 0;
 	emit_end(slot, r);
 	return 0;
@@ -184,7 +185,7 @@ static __always_inline void emit_move(__u64 session, bool inside, struct cgroup 
 	if (!r)
 		return;
 	r->head.cgroup = inside ? ancestor_of(to, session_level + 1) : 0;
-	r->to_cgroup = to->kn->id;
+	r->to_cgroup = BPF_CORE_READ(to, kn, id);
 	r->inside = inside;
 	length = bpf_probe_read_kernel_str(emit_tail_room(r), CGROUP_PATH_ROOM, path);
 	EMIT_TAIL(r, path, length > 0 ? length - 1 : 0);
@@ -199,7 +200,7 @@ int BPF_PROG(on_cgroup_attach, struct cgroup *to, const char *path, struct task_
 	struct credentials_seen *seen;
 	__u64 session;
 
-	if (to->root->hierarchy_id != 0) /* v1 */
+	if (BPF_CORE_READ(to, root, hierarchy_id) != 0) /* v1 */
 		return 0;
 	session = ancestor_of(to, session_level);
 	emit_move(session, true, to, path, task);
