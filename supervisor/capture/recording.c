@@ -45,7 +45,7 @@ static bool ends_with_session_end(int dir_fd, uint64_t next_seq)
 	struct event e;
 	bool is_end = false;
 
-	if (next_seq == 0 || reader_open(dir_fd, &reader) < 0)
+	if (next_seq <= 1 || reader_open(dir_fd, &reader) < 0)
 		return false;
 	if (reader_seek(reader, next_seq - 1) == 0)
 		while (reader_next(reader, &e) == READER_RECORD)
@@ -415,7 +415,7 @@ int recording_close(struct recording *r, json_t *fields, struct recording_end *r
 
 	if (end.error == 0)
 		end.error = -recording_commit(r);
-	end.records = journal_next_seq(r->journal);
+	end.records = journal_next_seq(r->journal) - 1;
 	error = journal_close(take(r->journal));
 	if (end.error == 0)
 		end.error = -error;

@@ -1,0 +1,684 @@
+/*
+ * The recorder process from end to end: messages and wire records in, a journal out. The kernel's
+ * maps and rings are real, what is put into them is made here; so this runs as root.
+ */
+#include "../../supervisor/capture/recordings.h"
+
+#include "../../bpf/wire.h"
+#include "../../supervisor/capture/clock.h"
+#include "../../supervisor/record/cleanup.h"
+#include "../../supervisor/record/reader.h"
+#include "kernel_ring.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define SESSION "0123456789ab"
+#define SLOT 3
+#define NOBODY 65534
+#define LINES_MAX 4096
+
+struct world {
+	pid_t pid;
+	int socket;
+	int numbers_fd, losses_fd;
+	struct kernel_ring ring;
+	int freeze_fd;
+	char dir[64]; /* holds a small file system of its own */
+	uint64_t numbers[WIRE_CLASS_COUNT];
+	uint64_t losses[WIRE_CLASS_COUNT];
+	struct event events[LINES_MAX]; /* of the journal, without what they point to */
+	size_t count;
+	char *texts[LINES_MAX]; /* owned; one text of each that a test looks at */
+};
+
+/* ---- the recorder ---- */
+
+static void start_recorder(struct world *w)
+{
+	int sockets[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets), 0);
+	w->pid = fork();
+	if (w->pid == 0) {
+		struct log log;
+
+		close(sockets[0]);
+		signal(SIGPIPE, SIG_IGN);
+		fcntl(sockets[1], F_SETFL, O_NONBLOCK);
+		log_init(&log, "recorder", LOG_LEVEL_ERROR);
+		_exit(recordings_run(sockets[1], &log) < 0);
+	}
+	close(sockets[1]);
+	w->socket = sockets[0];
+}
+
+static void stop_recorder(struct world *w)
+{
+	int status;
+
+	if (w->pid == 0)
+		return;
+	close(w->socket);
+	assert_int_equal(waitpid(w->pid, &status, 0), w->pid);
+	assert_int_equal(status, 0);
+	w->pid = 0;
+}
+
+/* Names and descriptors: "journal", fd, ..., NULL. */
+static void ask(struct world *w, json_t *message, ...)
+{
+	json_t *names = json_array();
+	int fds[CONTROL_FDS_MAX];
+	size_t count = 0;
+	va_list riders;
+
+	assert_non_null(message);
+	va_start(riders, message);
+	for (const char *name = va_arg(riders, const char *); name;
+	     name = va_arg(riders, const char *)) {
+		fds[count++] = va_arg(riders, int);
+		json_array_append_new(names, json_string(name));
+	}
+	va_end(riders);
+	json_object_set_new(message, "fds", names);
+	assert_int_equal(control_send(w->socket, message, fds, count), 0);
+	json_decref(message);
+}
+
+static json_t *answer(struct world *w)
+{
+	struct pollfd ready = {.fd = w->socket, .events = POLLIN};
+	struct control_message m;
+
+	assert_int_equal(poll(&ready, 1, 20000), 1);
+	assert_int_equal(control_receive(w->socket, &m), 0);
+	json_t *body = json_incref(m.body);
+	control_message_free(&m);
+	return body;
+}
+
+static json_t *expect_reply(struct world *w, const char *name)
+{
+	json_t *body = answer(w);
+	const char *reply = json_string_value(json_object_get(body, "reply"));
+
+	if (!reply || strcmp(reply, name) != 0)
+		fail_msg("got %s", json_dumps(body, 0));
+	return body;
+}
+
+static void expect_good(struct world *w, const char *name)
+{
+	json_t *body = expect_reply(w, name);
+
+	if (json_object_get(body, "errno"))
+		fail_msg("got %s", json_dumps(body, 0));
+	json_decref(body);
+}
+
+static void expect_refusal(struct world *w, const char *name, int error)
+{
+	json_t *body = expect_reply(w, name);
+
+	assert_int_equal(json_integer_value(json_object_get(body, "errno")), error);
+	assert_true(json_string_length(json_object_get(body, "error")) > 0);
+	json_decref(body);
+}
+
+static void expect_notice(struct world *w, const char *name, int error)
+{
+	json_t *body = answer(w);
+
+	assert_string_equal(json_string_value(json_object_get(body, "notice")), name);
+	assert_string_equal(json_string_value(json_object_get(body, "session")), SESSION);
+	assert_int_equal(json_integer_value(json_object_get(body, "errno")), error);
+	json_decref(body);
+}
+
+static void start(struct world *w)
+{
+	ask(w,
+	    json_pack("{s:s, s:{s:s}, s:i, s:i}", "request", "start", "key", "b64",
+		      "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=", "uid", NOBODY, "gid", NOBODY),
+	    "numbers", w->numbers_fd, "losses", w->losses_fd, NULL);
+	expect_good(w, "started");
+}
+
+static json_t *open_message(const char *on_loss)
+{
+	return json_pack("{s:s, s:s, s:i, s:i, s:i, s:s, s:i, s:s, s:i, s:[], s:[{s:s, s:s}]}",
+			 "request", "open", "session", SESSION, "slot", SLOT, "ring_bytes",
+			 KERNEL_RING_BYTES, "high_water", KERNEL_RING_BYTES / 2, "on_loss", on_loss,
+			 "disk_wait_s", 60, "output", "full", "output_cap", 2000000, "watch_reads",
+			 "secrets", "name", "TOKEN", "value", "correct-horse-battery");
+}
+
+static void open_session(struct world *w, const char *on_loss)
+{
+	cleanup(close_fd) int dir = open(w->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	ask(w, open_message(on_loss), "journal", dir, "ring", w->ring.ring_fd, "freeze",
+	    w->freeze_fd, NULL);
+	expect_good(w, "opened");
+}
+
+static json_t *close_session(struct world *w)
+{
+	ask(w,
+	    json_pack("{s:s, s:s, s:{s:s, s:i}}", "request", "close", "session", SESSION, "fields",
+		      "reason", "exit", "exit_code", 0),
+	    NULL);
+	return expect_reply(w, "closed");
+}
+
+static void expect_counts(const json_t *closed, const char *class, int produced, int journaled,
+			  int lost)
+{
+	const json_t *counts = json_object_get(json_object_get(closed, "counts"), class);
+
+	assert_int_equal(json_integer_value(json_object_get(counts, "produced")), produced);
+	assert_int_equal(json_integer_value(json_object_get(counts, "journaled")), journaled);
+	assert_int_equal(json_integer_value(json_object_get(counts, "lost")), lost);
+}
+
+/* ---- the kernel ---- */
+
+static void write_counter(int fd, uint32_t index, uint64_t value)
+{
+	uint64_t values[1024] = {value};
+
+	assert_int_equal(bpf_map_update_elem(fd, &index, values, BPF_ANY), 0);
+}
+
+static uint64_t take_number(struct world *w, uint32_t class)
+{
+	uint64_t number = w->numbers[class]++;
+
+	write_counter(w->numbers_fd, SLOT * WIRE_CLASS_COUNT + class, w->numbers[class]);
+	return number;
+}
+
+static void lose(struct world *w, uint32_t class)
+{
+	take_number(w, class);
+	write_counter(w->losses_fd,
+		      (SLOT * WIRE_CLASS_COUNT + class) * LOSS_REASON_COUNT + LOSS_RING_FULL,
+		      ++w->losses[class]);
+}
+
+static void fill_head(struct world *w, struct wire_head *head, uint32_t kind, uint32_t length)
+{
+	*head = (struct wire_head){
+		.number = take_number(w, WIRE_CLASS_process),
+		.boot_ns = clock_ns(CLOCK_BOOTTIME),
+		.start_ns = 42,
+		.cgroup = 777,
+		.length = length,
+		.pid = 4000,
+		.tid = 4000,
+		.ns_pid = 2,
+		.kind = kind,
+		.class = WIRE_CLASS_process,
+	};
+}
+
+/* A process ended: with a wake-up or without. -EAGAIN if the ring is full. */
+static int put_exit(struct world *w, bool wake)
+{
+	struct wire_process_exit e = {0};
+
+	fill_head(w, &e.head, WIRE_KIND_process_exit, sizeof(e));
+	return kernel_ring_put(&w->ring, &e, sizeof(e), wake);
+}
+
+static void put_exits(struct world *w, int count)
+{
+	for (int i = 0; i < count; i++)
+		assert_int_equal(put_exit(w, false), 0);
+}
+
+/* An exec with an argv of @size bytes, in pieces of @piece. */
+static void put_exec(struct world *w, size_t size, size_t piece)
+{
+	static _Alignas(8) uint8_t room[WIRE_LENGTH_MAX];
+	struct wire_process_exec *e = (struct wire_process_exec *)room;
+	struct wire_chunk *c = (struct wire_chunk *)room;
+
+	memset(room, 0, sizeof(room));
+	fill_head(w, &e->head, WIRE_KIND_process_exec, sizeof(*e) + piece);
+	uint64_t of = e->head.number;
+	e->head.flags = WIRE_FLAG_CONTINUED;
+	e->argv_bytes = size;
+	e->argc = 1;
+	e->argv_length = piece;
+	memset(e->tails, 'a', piece);
+	assert_int_equal(kernel_ring_put(&w->ring, e, e->head.length, false), 0);
+
+	for (size_t at = piece; at < size; at += piece) {
+		size_t length = size - at < piece ? size - at : piece;
+
+		memset(room, 0, sizeof(room));
+		fill_head(w, &c->head, WIRE_KIND_chunk, sizeof(*c) + length);
+		c->head.flags = at + length < size ? WIRE_FLAG_CONTINUED : 0;
+		c->of = of;
+		c->offset = at;
+		c->tail = 4;
+		c->data_length = length;
+		memset(c->tails, 'a', length);
+		if (at + length == size)
+			c->tails[length - 1] = 0;
+		assert_int_equal(kernel_ring_put(&w->ring, c, c->head.length, false), 0);
+	}
+}
+
+/* ---- the journal ---- */
+
+static void read_journal(struct world *w, enum event_field text)
+{
+	cleanup(close_fd) int dir = open(w->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct reader *reader;
+	struct event *e = &w->events[0];
+
+	for (size_t i = 0; i < w->count; i++)
+		free(take(w->texts[i]));
+	assert_int_equal(reader_open(dir, &reader), 0);
+	for (w->count = 0; reader_next(reader, e) == READER_RECORD; e++) {
+		struct bytes bytes = event_bytes(e, text);
+
+		assert_int_equal(e->seq, w->count + 1);
+		w->texts[w->count++] = bytes.data ? strndup(bytes.data, bytes.size) : NULL;
+		assert_true(w->count < LINES_MAX);
+	}
+	reader_free(reader);
+}
+
+static size_t count_kind(const struct world *w, enum event_kind kind)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < w->count; i++)
+		count += w->events[i].kind == kind;
+	return count;
+}
+
+/* The place of the first event of @kind. */
+static size_t find_kind(const struct world *w, enum event_kind kind)
+{
+	for (size_t i = 0; i < w->count; i++)
+		if (w->events[i].kind == kind)
+			return i;
+	fail_msg("no event of kind %s", kind_table[kind].name);
+	return 0;
+}
+
+static const char *text_of(const struct world *w, enum event_kind kind)
+{
+	return w->texts[find_kind(w, kind)];
+}
+
+/* ---- tests ---- */
+
+static int set_up(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+
+	strcpy(w->dir, "/tmp/vitrine-recordings-XXXXXX");
+	assert_non_null(mkdtemp(w->dir));
+	assert_int_equal(mount("none", w->dir, "tmpfs", 0, "size=4m"), 0);
+	assert_int_equal(chown(w->dir, NOBODY, NOBODY), 0);
+	w->numbers_fd = bpf_map_create(BPF_MAP_TYPE_PERCPU_ARRAY, "numbers", 4, 8,
+				       SESSION_SLOTS * WIRE_CLASS_COUNT, NULL);
+	w->losses_fd = bpf_map_create(BPF_MAP_TYPE_PERCPU_ARRAY, "losses", 4, 8,
+				      SESSION_SLOTS * WIRE_CLASS_COUNT * LOSS_REASON_COUNT, NULL);
+	assert_true(w->numbers_fd >= 0 && w->losses_fd >= 0);
+	assert_int_equal(kernel_ring_open(&w->ring), 0);
+	w->freeze_fd = memfd_create("cgroup.freeze", MFD_CLOEXEC);
+	start_recorder(w);
+	*state = w;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct world *w = *state;
+
+	stop_recorder(w);
+	for (size_t i = 0; i < w->count; i++)
+		free(w->texts[i]);
+	kernel_ring_close(&w->ring);
+	close(w->numbers_fd);
+	close(w->losses_fd);
+	close(w->freeze_fd);
+	umount2(w->dir, MNT_DETACH);
+	rmdir(w->dir);
+	free(w);
+	return 0;
+}
+
+/* A command that writes to its output and ends. */
+static void run_command(struct world *w, const char *text, char *ret_got, size_t room)
+{
+	int in[2], from[2], to[2];
+
+	assert_int_equal(pipe2(in, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(from, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(to, O_CLOEXEC), 0);
+	ask(w,
+	    json_pack("{s:s, s:s, s:i, s:i, s:b}", "request", "exec", "session", SESSION, "exec", 1,
+		      "cgroup", 777, "tty", false),
+	    "stdin_from", in[0], "stdin_to", to[1], "stdout_from", from[0], "stdout_to", to[1],
+	    NULL);
+	expect_good(w, "execed");
+	close(in[0]);
+	close(in[1]);
+	close(from[0]);
+	close(to[1]);
+	assert_int_equal(write(from[1], text, strlen(text)), strlen(text));
+	close(from[1]);
+	ask(w,
+	    json_pack("{s:s, s:s, s:i, s:{s:s, s:i}}", "request", "exec.close", "session", SESSION,
+		      "exec", 1, "fields", "reason", "exit", "exit_code", 3),
+	    NULL);
+
+	size_t got = 0;
+	ssize_t n;
+	while ((n = read(to[0], ret_got + got, room - got)) > 0)
+		got += n;
+	ret_got[got] = 0;
+	close(to[0]);
+}
+
+static void records_a_session(void **state)
+{
+	struct world *w = *state;
+	char got[256];
+
+	start(w);
+	open_session(w, "freeze");
+	ask(w,
+	    json_pack("{s:s, s:s, s:s, s:{s:s, s:[s, s]}}", "request", "event", "session", SESSION,
+		      "kind", "session.start", "fields", "name", "a test", "command", "sh", "-c"),
+	    NULL);
+	put_exec(w, 12000, 1000);
+	put_exits(w, 10);
+	run_command(w, "hello correct-horse-battery\n", got, sizeof(got));
+	assert_string_equal(got, "hello correct-horse-battery\n");
+	json_t *closed_exec = expect_reply(w, "exec.closed");
+	assert_false(json_is_true(json_object_get(closed_exec, "detached")));
+	json_decref(closed_exec);
+	put_exits(w, 5);
+
+	json_t *closed = close_session(w);
+	assert_null(json_object_get(closed, "errno"));
+	expect_counts(closed, "process", 16, 16, 0);
+	expect_counts(closed, "file", 0, 0, 0);
+	const json_t *verdict = json_object_get(closed, "verdict");
+	assert_string_equal(json_string_value(json_object_get(verdict, "reason")), "exit");
+
+	read_journal(w, FIELD_data);
+	assert_int_equal(json_integer_value(json_object_get(closed, "records")), w->count);
+	assert_int_equal(w->events[0].kind, EVENT_session_start);
+	assert_int_equal(w->events[w->count - 1].kind, EVENT_session_end);
+	assert_int_equal(count_kind(w, EVENT_process_exit), 15);
+	assert_int_equal(count_kind(w, EVENT_gap), 0);
+	assert_true(find_kind(w, EVENT_process_exec) < find_kind(w, EVENT_output));
+	assert_true(find_kind(w, EVENT_output) < find_kind(w, EVENT_exec_end));
+	assert_non_null(strstr(text_of(w, EVENT_output), "hello [REDACTED:TOKEN:"));
+	read_journal(w, FIELD_argv);
+	assert_int_equal(strlen(text_of(w, EVENT_process_exec)), 11999);
+	json_decref(closed);
+}
+
+static void counts_what_is_lost(void **state)
+{
+	struct world *w = *state;
+
+	start(w);
+	open_session(w, "kill");
+	put_exits(w, 3);
+	lose(w, WIRE_CLASS_process);
+	lose(w, WIRE_CLASS_process);
+	put_exits(w, 3);
+	expect_notice(w, "lost", 0);
+	lose(w, WIRE_CLASS_net);
+
+	json_t *closed = close_session(w);
+	expect_counts(closed, "process", 8, 6, 2);
+	expect_counts(closed, "net", 1, 0, 1);
+	assert_int_equal(json_integer_value(json_object_get(closed, "lost")), 3);
+	json_decref(closed);
+
+	read_journal(w, FIELD_class);
+	assert_int_equal(count_kind(w, EVENT_gap), 2);
+	const struct event *gap = &w->events[find_kind(w, EVENT_gap)];
+	assert_string_equal(text_of(w, EVENT_gap), "process");
+	assert_int_equal(event_u64(gap, FIELD_first, 99), 3);
+	assert_int_equal(event_u64(gap, FIELD_last, 99), 4);
+}
+
+/* vitrined dies: what the ring holds is written, and the next recorder goes on. */
+static void seals_when_vitrined_is_gone(void **state)
+{
+	struct world *w = *state;
+
+	start(w);
+	open_session(w, "freeze");
+	put_exits(w, 20);
+	stop_recorder(w);
+	read_journal(w, FIELD_reason);
+	assert_int_equal(count_kind(w, EVENT_process_exit), 20);
+	assert_int_equal(count_kind(w, EVENT_session_end), 0);
+
+	start_recorder(w);
+	start(w);
+	for (int round = 0; round < 2; round++) {
+		cleanup(close_fd) int dir = open(w->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+		ask(w, json_pack("{s:s, s:s}", "request", "open", "session", SESSION), "journal",
+		    dir, NULL);
+		json_t *opened = expect_reply(w, "opened");
+		assert_int_equal(json_is_true(json_object_get(opened, "ended")), round == 1);
+		json_decref(opened);
+		json_decref(close_session(w));
+	}
+	read_journal(w, FIELD_reason);
+	assert_int_equal(count_kind(w, EVENT_session_end), 1);
+	assert_string_equal(text_of(w, EVENT_session_end), "exit");
+}
+
+static bool freeze_is(struct world *w, char wanted)
+{
+	char got = 0;
+
+	for (int i = 0; i < 5000; i++) {
+		if (pread(w->freeze_fd, &got, 1, 0) == 1 && got == wanted)
+			return true;
+		usleep(1000);
+	}
+	return false;
+}
+
+static void fill_disk(struct world *w, const char *name)
+{
+	char path[128], block[4096] = {0};
+
+	snprintf(path, sizeof(path), "%s/%s", w->dir, name);
+	cleanup(close_fd) int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	while (write(fd, block, sizeof(block)) > 0)
+		continue;
+}
+
+/* The disk is full: the session is frozen, nothing is lost, and it goes on. */
+static void waits_for_the_disk(void **state)
+{
+	struct world *w = *state;
+	char path[128];
+	int put = 0;
+
+	start(w);
+	open_session(w, "freeze");
+	put_exits(w, 10);
+	usleep(100000);
+	fill_disk(w, "filler");
+	for (; put < 300; put++)
+		assert_int_equal(put_exit(w, true), 0);
+	expect_notice(w, "trouble", ENOSPC);
+	assert_true(freeze_is(w, '1'));
+
+	/* Nothing is drained meanwhile, so the ring fills to its last byte. */
+	while (put_exit(w, true) == 0)
+		put++;
+	w->losses[0] = 1;
+	write_counter(w->losses_fd, SLOT * WIRE_CLASS_COUNT * LOSS_REASON_COUNT, 1);
+
+	snprintf(path, sizeof(path), "%s/filler", w->dir);
+	assert_int_equal(unlink(path), 0);
+	expect_notice(w, "trouble", 0);
+	assert_true(freeze_is(w, '0'));
+	json_t *closed = close_session(w);
+	assert_null(json_object_get(closed, "errno"));
+	expect_counts(closed, "process", 10 + put + 1, 10 + put, 1);
+	json_decref(closed);
+	read_journal(w, FIELD_reason);
+	assert_int_equal(count_kind(w, EVENT_process_exit), 10 + put);
+	assert_true(count_kind(w, EVENT_session_pause) >= 1);
+	assert_int_equal(count_kind(w, EVENT_session_pause), count_kind(w, EVENT_session_resume));
+	assert_string_equal(text_of(w, EVENT_session_pause), "disk_full");
+}
+
+/* The disk stays full to the end: the account says what is not in the journal. */
+static void says_what_could_not_be_written(void **state)
+{
+	struct world *w = *state;
+
+	start(w);
+	open_session(w, "count");
+	put_exits(w, 10);
+	usleep(100000);
+	fill_disk(w, "filler");
+	for (int i = 0; i < 300; i++)
+		put_exit(w, false);
+	expect_notice(w, "trouble", ENOSPC);
+	put_exits(w, 5);
+
+	json_t *closed = close_session(w);
+	assert_int_equal(json_integer_value(json_object_get(closed, "errno")), ENOSPC);
+	const json_t *counts = json_object_get(json_object_get(closed, "counts"), "process");
+	int64_t journaled = json_integer_value(json_object_get(counts, "journaled"));
+	expect_counts(closed, "process", 315, (int)journaled, 315 - (int)journaled);
+	read_journal(w, FIELD_reason);
+	assert_true(count_kind(w, EVENT_process_exit) >= (size_t)journaled);
+	assert_true(journaled >= 10);
+	json_decref(closed);
+	char got = 0;
+	assert_int_equal(pread(w->freeze_fd, &got, 1, 0), 0); /* count never freezes */
+}
+
+static void refuses_what_is_wrong(void **state)
+{
+	struct world *w = *state;
+	cleanup(close_fd) int dir = open(w->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	ask(w, open_message("freeze"), "journal", dir, NULL);
+	expect_refusal(w, "opened", EPERM);
+	start(w);
+	ask(w, json_pack("{s:s}", "request", "start"), NULL);
+	expect_refusal(w, "started", EALREADY);
+	ask(w, json_pack("{s:s}", "request", "destroy"), NULL);
+	ask(w, open_message("never"), "journal", dir, NULL);
+	expect_refusal(w, "opened", EINVAL);
+	ask(w, open_message("freeze"), NULL);
+	expect_refusal(w, "opened", EINVAL);
+	ask(w, open_message("freeze"), "journal", dir, "ring", dir, NULL);
+	json_decref(expect_reply(w, "opened"));
+	json_t *message = open_message("freeze");
+	json_object_set_new(message, "slot", json_integer(SESSION_SLOTS));
+	ask(w, message, "journal", dir, NULL);
+	expect_refusal(w, "opened", EINVAL);
+	message = open_message("freeze");
+	json_object_set_new(message, "secrets",
+			    json_pack("[{s:s, s:s}]", "name", "A", "value", "short"));
+	ask(w, message, "journal", dir, NULL);
+	expect_refusal(w, "opened", EINVAL);
+
+	open_session(w, "freeze");
+	ask(w, open_message("freeze"), "journal", dir, NULL);
+	expect_refusal(w, "opened", EEXIST);
+	ask(w,
+	    json_pack("{s:s, s:s, s:i, s:{}}", "request", "exec.close", "session", SESSION, "exec",
+		      9, "fields"),
+	    NULL);
+	expect_refusal(w, "exec.closed", ENOENT);
+	ask(w,
+	    json_pack("{s:s, s:s, s:{s:i}}", "request", "close", "session", SESSION, "fields",
+		      "no_such_field", 1),
+	    NULL);
+	expect_refusal(w, "closed", EINVAL);
+	ask(w, json_pack("{s:s, s:s, s:{}}", "request", "close", "session", "nobody", "fields"),
+	    NULL);
+	expect_refusal(w, "closed", ENOENT);
+	json_decref(close_session(w));
+}
+
+static void drops_what_makes_it_dangerous(void **state)
+{
+	struct world *w = *state;
+	char path[64], line[256];
+	bool is_nobody = false;
+	int seccomp = 0;
+
+	start(w);
+	snprintf(path, sizeof(path), "/proc/%d/status", w->pid);
+	cleanup(fclose) FILE *status = fopen(path, "re");
+	while (fgets(line, sizeof(line), status)) {
+		if (!strncmp(line, "Uid:", 4))
+			is_nobody = !strcmp(line, "Uid:\t65534\t65534\t65534\t65534\n");
+		if (!strncmp(line, "CapEff:", 7) || !strncmp(line, "CapPrm:", 7))
+			assert_string_equal(line + 7, "\t0000000000000000\n");
+		if (!strncmp(line, "NoNewPrivs:", 11))
+			assert_string_equal(line + 11, "\t1\n");
+		if (!strncmp(line, "Seccomp:", 8))
+			seccomp = line[9] - '0';
+	}
+	assert_true(is_nobody);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+	assert_int_equal(seccomp, 2);
+#endif
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(records_a_session),
+		TEST(counts_what_is_lost),
+		TEST(seals_when_vitrined_is_gone),
+		TEST(waits_for_the_disk),
+		TEST(says_what_could_not_be_written),
+		TEST(refuses_what_is_wrong),
+		TEST(drops_what_makes_it_dangerous),
+	};
+
+	/* The file systems that are mounted here are nobody else's. */
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return 77;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
