@@ -415,7 +415,7 @@ int recording_close(struct recording *r, json_t *fields, struct recording_end *r
 
 	if (end.error == 0)
 		end.error = -recording_commit(r);
-	end.records = journal_next_seq(r->journal) - 1;
+	end.records = journal_next_seq(r->journal) - 1; /* they are numbered from 1 */
 	error = journal_close(take(r->journal));
 	if (end.error == 0)
 		end.error = -error;
