@@ -65,13 +65,6 @@ static __always_inline bool is_unnamed(struct file *file)
 	return !BPF_CORE_READ(dentry, d_hash.pprev) && BPF_CORE_READ(dentry, d_parent) != dentry;
 }
 
-static __always_inline void lose_file_record(const struct session_slot *slot,
-					     enum loss_reason reason)
-{
-	take_number(slot, WIRE_CLASS_file);
-	count_loss(slot, WIRE_CLASS_file, reason);
-}
-
 /* The directory from which a name leads on that a call was given; NULL: the name leads nowhere. */
 static __always_inline struct path *requested_from(__s32 directory, const char *requested)
 {
@@ -241,7 +234,7 @@ static __always_inline struct written_file *remember(struct session_slot *slot, 
 	fresh->mode = BPF_CORE_READ(inode, i_mode);
 	fresh->renames = known_renames;
 	if (bpf_map_update_elem(&written_files, &key, fresh, BPF_ANY)) {
-		lose_file_record(slot, LOSS_MAP_FULL);
+		count_loss(slot, WIRE_CLASS_file, LOSS_MAP_FULL);
 		return NULL;
 	}
 	counts = bpf_map_lookup_elem(&file_counts, &index);

@@ -312,3 +312,32 @@ int on_exit_files(__u64 *ctx)
 	look_at_suspects(slot, true);
 	return 0;
 }
+
+/* ---- what is left ---- */
+
+static long mark_gone(void *map, const struct written_key *key, struct written_file *entry,
+		      const __u32 *slot)
+{
+	if (key->slot == *slot && entry_is_stale((struct file *)key->file, entry))
+		entry->is_gone = 1;
+	return 0;
+}
+
+/* The session's last process has ended: tell what ended unseen from what somebody outside holds.
+ * User space reports both. */
+SEC("tp_btf/cgroup_notify_populated")
+int BPF_PROG(on_populated, struct cgroup *cgroup, const char *path, int populated)
+{
+	__u64 id = cgroup->kn->id;
+	struct session_slot *session;
+	__u32 slot;
+
+	if (populated)
+		return 0;
+	session = bpf_map_lookup_elem(&sessions, &id);
+	if (!session || !has_entries(session))
+		return 0;
+	slot = session->slot;
+	bpf_for_each_map_elem(&written_files, mark_gone, &slot, 0);
+	return 0;
+}

@@ -89,12 +89,14 @@ struct written_file {
 	__u64 cgroup;
 	__u64 walk; /* used while a table of descriptors is walked */
 	__u32 walk_seen;
+	__u32 is_gone; /* found dead when the session's last process had ended */
 	__u32 pid;
 	__u32 ns_pid;
 	__u32 methods;
 	__u32 mode;
 	__u32 writers;		      /* different processes that wrote */
 	__u32 writer[WRITERS_LISTED]; /* the first of them */
+	__u32 reserved;
 };
 
 /*

@@ -26,6 +26,7 @@ typedef int capture_emit(void *context, struct event *e);
 
 struct capture_options {
 	const char *session;	      /* session id; borrowed for the life of the capture */
+	uint32_t slot;		      /* of the session's ring, and of its entries in maps */
 	uint32_t uid_base, uid_count; /* host ids of the session's user namespace; count 0: ids are
 					 the host's */
 	int names_fd;		      /* socket of vitrine-names, -1 if there is none */

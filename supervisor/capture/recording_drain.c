@@ -306,6 +306,7 @@ static int start_capture(struct recording *r)
 	return capture_new(
 		&(struct capture_options){
 			.session = r->session,
+			.slot = o->slot,
 			.uid_base = o->uid_base,
 			.uid_count = o->uid_count,
 			.names_fd = r->host->names_fd,
