@@ -74,6 +74,7 @@ int journal_sync(struct journal *j);
  */
 bool journal_tidy(struct journal *j);
 
+/* Numbers begin at 1. */
 uint64_t journal_next_seq(const struct journal *j);
 /* Size of all its segments. */
 uint64_t journal_bytes(const struct journal *j);
