@@ -16,12 +16,7 @@ struct written_files_map {
 };
 MAP struct written_files_map written_files SEC(".maps");
 
-/* Per slot: only grows. */
-struct file_counts {
-	__u64 opens; /* file ids given */
-	__s64 live;  /* entries of the session in written_files */
-};
-
+/* Key: slot. */
 struct file_counts_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, SESSION_SLOTS);

@@ -106,3 +106,9 @@ struct written_file {
  */
 #define REMEMBERED_OPENS 2048 /* a power of two */
 #define REMEMBERED_PATH_MAX 192
+
+/* `file_counts`, per slot. */
+struct file_counts {
+	__u64 opens; /* file ids given; only grows */
+	__s64 live;  /* entries of the session in `written_files` */
+};

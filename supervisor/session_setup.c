@@ -11,6 +11,7 @@
 #include "slot.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <string.h>
 #include <time.h>
 
@@ -82,6 +83,30 @@ static int make_sandbox(struct session *s, struct fault *f)
 	return r < 0 ? fail(s, f, error.step ? error.step : "sandbox", r, error.text) : 0;
 }
 
+/* Reads below the directories of programs and kernel interfaces are looked at only where a pattern
+ * leads there from the root; "**" in front means the rest of the tree. */
+static uint32_t watch_flags(const json_t *watch_reads)
+{
+	static const char *const quiet[] = {"usr", "lib",  "lib32", "lib64", "libx32",
+					    "bin", "sbin", "proc",  "sys",   "dev"};
+	const json_t *pattern;
+	size_t i;
+
+	json_array_foreach(watch_reads, i, pattern)
+	{
+		const char *text = json_string_value(pattern);
+		if (*text != '/')
+			continue;
+
+		char top[64];
+		snprintf(top, sizeof(top), "%.*s", (int)strcspn(text + 1, "/"), text + 1);
+		for (size_t q = 0; q < sizeof(quiet) / sizeof(*quiet); q++)
+			if (fnmatch(top, quiet[q], 0) == 0)
+				return SESSION_READS_EVERYWHERE;
+	}
+	return 0;
+}
+
 static int start_watch(struct session *s, struct fault *f)
 {
 	struct host *h = s->host;
@@ -92,7 +117,8 @@ static int start_watch(struct session *s, struct fault *f)
 		return fail(s, f, "sensors", r, why.text);
 
 	s->missed_before = sensors_missed(h->sensors);
-	r = sensors_open_session(h->sensors, info->cgroup, &s->watch);
+	r = sensors_open_session(h->sensors, info->cgroup,
+				 watch_flags(s->request.policy.watch_reads), &s->watch);
 	if (r < 0) {
 		host_unwatch(h);
 		return fail(s, f, "sensors", r,

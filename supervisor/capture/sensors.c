@@ -13,11 +13,14 @@
 #include "ring_pool.h"
 #include "tracefs.h"
 #include "vitrine.skel.h"
+#include "written_files.h"
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -39,6 +42,9 @@ struct sensors {
 	struct bpf_link *links[PROGRAMS_MAX];	    /* of the program at the same place */
 	size_t program_count;
 	bool attached;
+	bool releasing; /* the thread is there, and has `links` of host-wide programs */
+	atomic_bool keep_rest;
+	pthread_t release;
 	char names[PROGRAMS_MAX][64]; /* what `attached_names` points to */
 	const char *attached_names[PROGRAMS_MAX + 1];
 	const char *missing_names[PROGRAMS_MAX + 1];
@@ -295,24 +301,46 @@ static int attach_kind(struct sensors *s, enum attachment kind, char ret_error[E
 	return 0;
 }
 
-static void detach_kind(struct sensors *s, enum attachment kind)
+static void release_type(struct sensors *s, bool perf_events)
 {
-	for (size_t i = 0; i < s->program_count; i++) {
-		if (!s->links[i] || attachment_of(s->programs[i]) != kind)
+	for (size_t i = 0; i < s->program_count && !atomic_load(&s->keep_rest); i++) {
+		if (!s->links[i] || attachment_of(s->programs[i]) != ATTACH_HOST ||
+		    (bpf_program__type(s->programs[i]) == BPF_PROG_TYPE_TRACEPOINT) != perf_events)
 			continue;
 		bpf_link__destroy(s->links[i]);
 		s->links[i] = NULL;
 	}
 }
 
+/* The programs that cost most go first, at once; the kernel waits for each perf event. */
+static void *release_links(void *context)
+{
+	struct sensors *s = context;
+
+	release_type(s, false);
+	release_type(s, true);
+	return NULL;
+}
+
+static void stop_release(struct sensors *s)
+{
+	if (!s->releasing)
+		return;
+	atomic_store(&s->keep_rest, true);
+	pthread_join(s->release, NULL);
+	atomic_store(&s->keep_rest, false);
+	s->releasing = false;
+}
+
 int sensors_attach(struct sensors *s, char ret_error[ERROR_SIZE])
 {
 	if (s->attached)
 		return 0;
+	stop_release(s);
 
 	int r = attach_kind(s, ATTACH_HOST, ret_error);
 	if (r < 0) {
-		detach_kind(s, ATTACH_HOST);
+		release_links(s);
 		return r;
 	}
 	s->attached = true;
@@ -321,13 +349,18 @@ int sensors_attach(struct sensors *s, char ret_error[ERROR_SIZE])
 
 void sensors_detach(struct sensors *s)
 {
-	detach_kind(s, ATTACH_HOST);
+	if (!s->attached)
+		return;
 	s->attached = false;
+	s->releasing = pthread_create(&s->release, NULL, release_links, s) == 0;
+	if (!s->releasing)
+		release_links(s);
 }
 
 /* ---- sessions ---- */
 
-int sensors_open_session(struct sensors *s, uint64_t cgroup, struct sensors_session *ret_session)
+int sensors_open_session(struct sensors *s, uint64_t cgroup, uint32_t flags,
+			 struct sensors_session *ret_session)
 {
 	struct sensors_session session = {
 		.ring_bytes = s->options.ring_bytes,
@@ -342,6 +375,7 @@ int sensors_open_session(struct sensors *s, uint64_t cgroup, struct sensors_sess
 		.slot = session.slot,
 		.high_water = session.high_water,
 		.ring_bytes = session.ring_bytes,
+		.flags = flags,
 	};
 	if (bpf_map_update_elem(bpf_map__fd(s->skel->maps.sessions), &cgroup, &slot, BPF_ANY) < 0) {
 		r = -errno;
@@ -355,6 +389,8 @@ int sensors_open_session(struct sensors *s, uint64_t cgroup, struct sensors_sess
 void sensors_close_session(struct sensors *s, uint64_t cgroup, uint32_t slot)
 {
 	bpf_map_delete_elem(bpf_map__fd(s->skel->maps.sessions), &cgroup);
+	written_files_forget(bpf_map__fd(s->skel->maps.written_files),
+			     bpf_map__fd(s->skel->maps.file_counts), slot);
 	ring_pool_give(s->rings, slot);
 }
 
@@ -421,6 +457,7 @@ void sensors_free(struct sensors *s)
 {
 	if (!s)
 		return;
+	stop_release(s);
 	for (size_t i = 0; i < s->program_count; i++)
 		bpf_link__destroy(s->links[i]);
 	ring_pool_free(s->rings);

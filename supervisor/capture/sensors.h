@@ -31,10 +31,15 @@ void sensors_free(struct sensors *s);
 
 /*
  * Attach while at least one session lives; host-wide programs cost every process of the host.
- * Idempotent. Takes 1 ms, but some 10 ms within a few milliseconds of a detach, which it then waits
- * for: detach only when no session has come for a while.
+ * Idempotent. Takes 1 ms.
  */
 int sensors_attach(struct sensors *s, char ret_error[512]);
+
+/*
+ * Returns at once; the kernel takes up to a second to let go of all programs, which a thread waits
+ * for. An attach meanwhile waits up to a tenth of a second: detach only when no session has come
+ * for a while.
+ */
 void sensors_detach(struct sensors *s);
 
 /* NULL-terminated, owned by @s: names of the sensors that are attached, and of those this kernel
@@ -52,9 +57,11 @@ struct sensors_session {
 /*
  * Watch the cgroup with id @cgroup as a session. From the moment that this returns 0 everything in
  * the cgroup is recorded, except what the first process of its pid namespace does, and what that
- * one's children do before their exec: that is vitrine-init at work. -ENOSPC: no slot is free.
+ * one's children do before their exec: that is vitrine-init at work. @flags: enum session_flag.
+ * -ENOSPC: no slot is free.
  */
-int sensors_open_session(struct sensors *s, uint64_t cgroup, struct sensors_session *ret_session);
+int sensors_open_session(struct sensors *s, uint64_t cgroup, uint32_t flags,
+			 struct sensors_session *ret_session);
 /*
  * Stop watching and free the slot; the recorder has let go of the ring. It is given out again only
  * when no program runs any more that knew this session, and empty.

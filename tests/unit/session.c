@@ -165,9 +165,10 @@ int sandbox_usage(struct sandbox *s, uint64_t *ret_cpu_ns, uint64_t *ret_memory_
 	return 0;
 }
 
-int sensors_open_session(struct sensors *s, uint64_t cgroup, struct sensors_session *ret_session)
+int sensors_open_session(struct sensors *s, uint64_t cgroup, uint32_t flags,
+			 struct sensors_session *ret_session)
 {
-	(void)s, (void)cgroup;
+	(void)s, (void)cgroup, (void)flags;
 	int r = call("ring");
 	if (r < 0)
 		return r;
