@@ -163,7 +163,7 @@ static void write_who(const struct pen *pen, const struct event *start)
 		{"root ", FIELD_template_name}, {", network ", FIELD_network}, {", workspace ", FIELD_workspace},
 		{", terminal", FIELD_tty, SHOW_FLAG}));
 	write_parts(pen, "policy", start, PARTS({"on loss ", FIELD_on_loss}, {", sha256 ", FIELD_policy_sha256}));
-	write_parts(pen, "seen by", start, PARTS({"", FIELD_source}, {": ", FIELD_sensors}));
+	write_parts(pen, "seen by", start, PARTS({"", FIELD_source}, {" through ", FIELD_sensors, SHOW_HOW_MANY, " sensors"}));
 	write_parts(pen, "where", start, PARTS(
 		{"host ", FIELD_host}, {", kernel ", FIELD_version_kernel}, {", vitrine ", FIELD_version_vitrine},
 		{", boot ", FIELD_boot_id}));

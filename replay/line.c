@@ -167,6 +167,12 @@ static bool field_is(const struct event *e, enum event_field field, const char *
 
 /* ---- what looks at several fields ---- */
 
+static void write_doubt(const struct pen *pen, const struct event *e)
+{
+	if (field_is(e, FIELD_path_source, "args"))
+		fputs(" (as the call was given it)", pen->out);
+}
+
 static void write_file(const struct pen *pen, const struct event *e)
 {
 	if (!write_field(pen, e, "", FIELD_path)) {
@@ -174,8 +180,8 @@ static void write_file(const struct pen *pen, const struct event *e)
 			fputs(" (as asked for; the file is unknown)", pen->out);
 		else
 			fputs("(name unknown)", pen->out);
-	} else if (field_is(e, FIELD_path_source, "args")) {
-		fputs(" (as the call was given it)", pen->out);
+	} else {
+		write_doubt(pen, e);
 	}
 	if (field_is_true(e, FIELD_path_detached))
 		fputs(" (below a mount out of reach)", pen->out);
@@ -215,6 +221,7 @@ static void write_ends(const struct pen *pen, const struct event *e)
 	if (event_get(e, FIELD_unix_path) || event_get(e, FIELD_unix_abstract)) {
 		write_field(pen, e, blank, FIELD_unix_path);
 		write_field(pen, e, known ? " @" : "@", FIELD_unix_abstract);
+		write_doubt(pen, e);
 		return;
 	}
 	known = write_end(pen, e, blank, FIELD_src_address, FIELD_src_port);
@@ -346,6 +353,16 @@ static bool is_worth_it(const struct event *e, const struct part *part,
 	}
 }
 
+static size_t count_items(struct bytes packed)
+{
+	size_t cursor = 0, count = 0;
+	struct bytes item;
+
+	while (bytes_next_item(packed, &cursor, &item))
+		count++;
+	return count;
+}
+
 static void write_value(const struct pen *pen, const struct event_value *value, enum show how)
 {
 	const char *name;
@@ -354,6 +371,9 @@ static void write_value(const struct pen *pen, const struct event_value *value, 
 	case SHOW_PROSE:
 		printable_text(pen->out, &pen->printable, value->bytes);
 		write_cut(pen, value);
+		break;
+	case SHOW_HOW_MANY:
+		fprintf(pen->out, "%zu", count_items(value->bytes));
 		break;
 	case SHOW_SIZE:
 		write_size(pen->out, value->u64);

@@ -44,6 +44,7 @@ void pen_style(const struct pen *pen, enum style style); /* until the next; STYL
 /* How a value is shown. */
 enum show {
 	SHOW_VALUE,    /* as its type says: numbers, words, lists of words */
+	SHOW_HOW_MANY, /* the number of items of an array */
 	SHOW_PROSE,    /* a text without quotes */
 	SHOW_SIZE,     /* a number of bytes */
 	SHOW_DURATION, /* nanoseconds */

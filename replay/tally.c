@@ -107,7 +107,8 @@ static void add_marks(struct tally *t, const struct event *e)
 		cut |= value->is_cut;
 		if (value->field == FIELD_redacted)
 			t->redacted++;
-		else if (value->field == FIELD_path_source && value->bytes.size == 4 &&
+		else if (value->field == FIELD_path_source &&
+			 kind_table[e->kind].class == EVENT_CLASS_file && value->bytes.size == 4 &&
 			 !memcmp(value->bytes.data, "args", 4))
 			t->unproven_paths++;
 	}

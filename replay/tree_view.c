@@ -108,6 +108,12 @@ static void write_argv(const struct tree_view *v, const struct tree_exec *exec)
 		fprintf(v->pen.out, " [+%zu more]", exec->left_out);
 }
 
+/* The first process of a session is vitrine's own: it was there before the record. */
+static bool is_init(const struct tree_node *node)
+{
+	return node->parent == TREE_NONE && node->has_pid && node->pid == 1 && !node->execs;
+}
+
 /* What a process that ran no program of its own is: a copy of the nearest one above that did. */
 static void write_copy(const struct tree_view *v, const struct tree_node *node)
 {
@@ -124,6 +130,10 @@ static void write_copy(const struct tree_view *v, const struct tree_node *node)
 		fputs("(seen only as a parent)", v->pen.out);
 		return;
 	}
+	if (is_init(node)) {
+		fputs("(init of the session)", v->pen.out);
+		return;
+	}
 	pen_style(&v->pen, STYLE_DIM);
 	fputs("(fork", v->pen.out);
 	if (number != TREE_NONE) {
@@ -138,7 +148,7 @@ static void write_status(const struct tree_view *v, const struct tree_node *node
 {
 	const char *name = node->status < 128 ? sigabbrev_np((int)node->status) : NULL;
 
-	if (!node->exit_seen && node->seen)
+	if (!node->exit_seen && node->seen && !is_init(node))
 		fputs(v->running ? "  (runs)" : "  (its end is not in the record)", v->pen.out);
 	if (!node->has_status)
 		return;
@@ -161,14 +171,14 @@ static void write_numbers(const struct tree_view *v, const struct tree_node *nod
 		write_duration(out, node->last_boot_ns - node->first_boot_ns);
 	}
 	if (node->files)
-		fprintf(out, "  files %" PRIu64, node->files);
+		fprintf(out, "  file events %" PRIu64, node->files);
 	if (node->connections)
 		fprintf(out, "  connections %" PRIu64, node->connections);
 	if (node->names)
 		fprintf(out, "  names %" PRIu64, node->names);
 	if (node->failed_execs)
 		fprintf(out, "  failed to run %" PRIu64, node->failed_execs);
-	if (node->seen && !node->fork_seen)
+	if (node->seen && !node->fork_seen && !is_init(node))
 		fputs("  (its start is not in the record)", out);
 }
 
