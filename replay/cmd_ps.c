@@ -17,6 +17,7 @@
 
 #define CALLED "vitrine ps"
 #define NAME_WIDTH 16
+#define WORD_MAX 60 /* bytes of a word of the command */
 
 struct ps_options {
 	const char *state;
@@ -73,7 +74,9 @@ static struct row_facts facts_of(int state_fd, const struct manifest *m)
 		.reason = manifest_reason(m),
 		.records = m->records,
 		.has_records = true,
-		.has_lost = m->state == SESSION_ENDED,
+		/* Who died without counting cannot say that nothing was lost. */
+		.has_lost = m->state == SESSION_ENDED &&
+			    !(m->reason && !strcmp(m->reason, "supervisor_lost")),
 	};
 
 	if (m->state != SESSION_ENDED)
@@ -243,7 +246,7 @@ static void write_command(const struct pen *pen, const char *command)
 	json_array_foreach(words, i, word)
 	{
 		fputs(i ? " " : "", pen->out);
-		printable_word(pen->out, &pen->printable,
+		printable_word(pen->out, &printable,
 			       (struct bytes){json_string_value(word), json_string_length(word)});
 	}
 	json_decref(words);

@@ -420,6 +420,29 @@ static void ps_tells_running_lost_and_ended_apart(void **state)
 	journal_close(lost.journal);
 }
 
+static void who_died_without_counting_lost_an_unknown_number(void **state)
+{
+	struct place *place = *state;
+	cleanup(close_fd) int dir = session_dir(place, "0123456789ab");
+	struct manifest m = {.id = "0123456789ab",
+			     .state = SESSION_ENDED,
+			     .reason = (char *)"supervisor_lost",
+			     .exit_code = -1,
+			     .signal = -1,
+			     .records = 9};
+	struct answer a;
+	json_t *list;
+
+	assert_int_equal(manifest_write(dir, &m), 0);
+	a = ask(place, &command_ps, "--json");
+	list = json_loads(a.out, 0, NULL);
+	assert_true(json_is_null(json_object_get(json_array_get(list, 0), "lost")));
+	assert_int_equal(json_integer_value(json_object_get(json_array_get(list, 0), "records")),
+			 9);
+	json_decref(list);
+	answer_free(&a);
+}
+
 static void ps_says_what_it_cannot_read(void **state)
 {
 	struct place *place = *state;
@@ -647,6 +670,7 @@ int main(void)
 		IN_PLACE(views_exclude_one_another),
 		IN_PLACE(raw_output_keeps_the_streams_apart),
 		IN_PLACE(ps_tells_running_lost_and_ended_apart),
+		IN_PLACE(who_died_without_counting_lost_an_unknown_number),
 		IN_PLACE(ps_says_what_it_cannot_read),
 		IN_PLACE(no_state_directory_is_no_session),
 		IN_PLACE(the_end_is_told_as_it_was),
