@@ -35,7 +35,7 @@ struct total {
 	uint64_t filtered;
 	uint64_t spoiled;
 	uint64_t unnumbered;
-	uint64_t early; /* numbers below the base */
+	uint64_t extra; /* numbers below the base, or that came twice */
 };
 
 struct account {
@@ -254,10 +254,13 @@ static int split_hole(struct account *a, struct lane *lane, uint32_t i, uint64_t
 }
 
 /* A number was declared lost and came all the same: some loss told for it is still to be told. */
-static void take_back(struct lane *lane)
+static void take_back(struct account *a, struct lane *lane)
 {
-	if (lane->lost > 0)
-		lane->lost--;
+	if (lane->lost == 0) {
+		a->totals[gap_of(a, lane).class].extra++;
+		return;
+	}
+	lane->lost--;
 	if (lane->unknown > 0)
 		lane->unknown--;
 	else if (lane->explained[LOSS_RING_FULL] > 0)
@@ -282,7 +285,7 @@ static int fill_hole(struct account *a, struct lane *lane, uint64_t number)
 			return split_hole(a, lane, i, number);
 		return 0;
 	}
-	take_back(lane);
+	take_back(a, lane);
 	return 0;
 }
 
@@ -320,7 +323,7 @@ int account_record(struct account *a, const struct wire_head *head)
 		if (number > first)
 			r = open_hole(a, lane, first, number - 1, head->boot_ns);
 	} else if (number < lane->base) {
-		total->early++;
+		total->extra++;
 	} else {
 		r = fill_hole(a, lane, number);
 	}
@@ -471,7 +474,7 @@ bool account_is_open(const struct account *a)
 struct account_counts account_counts(const struct account *a, enum wire_class class)
 {
 	const struct total *total = &a->totals[class];
-	uint64_t taken = total->early, never_came = 0;
+	uint64_t taken = total->extra, never_came = 0;
 
 	for (uint32_t cpu = 0; cpu < a->options.cpus; cpu++) {
 		const struct lane *lane = &a->lanes[class * a->options.cpus + cpu];

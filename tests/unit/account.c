@@ -369,6 +369,21 @@ static void counts_what_is_spoiled_or_unwritten_as_lost(void **state)
 	expect_counts(k, 0, 3, 1, 2);
 }
 
+/* The kernel does neither; the sums hold all the same. */
+static void adds_up_with_numbers_that_cannot_be(void **state)
+{
+	struct kernel *k = *state;
+
+	k->numbers[0][0] = 50;
+	open_account(k);
+	come(k, 0, 0, 50);
+	come(k, 0, 0, 50);
+	come(k, 0, 0, 7);
+	k->numbers[0][0] = 51;
+	account_finish(k->account);
+	expect_counts(k, 0, 3, 3, 0);
+}
+
 static void refuses_what_has_no_place(void **state)
 {
 	struct kernel *k = *state;
@@ -440,6 +455,7 @@ int main(void)
 		TEST(counts_what_came_before_it_was_opened),
 		TEST(leaves_chunks_and_policy_out),
 		TEST(counts_what_is_spoiled_or_unwritten_as_lost),
+		TEST(adds_up_with_numbers_that_cannot_be),
 		TEST(refuses_what_has_no_place),
 		TEST(adds_up_at_random),
 	};
