@@ -17,7 +17,7 @@ refused() {
 }
 
 refused 'unknown option' 'no-such-option' --no-such-option -- true
-refused 'missing command' 'command' --name x
+refused 'missing command' 'COMMAND' --name x
 refused 'bad value of a choice' 'sometimes.*(none|host)|(none|host).*sometimes' --net sometimes -- true
 refused 'bad --on-loss' 'freeze' --on-loss never -- true
 refused 'bad --env' 'NOVALUE' --env NOVALUE -- true

@@ -162,7 +162,12 @@ static void refused(void)
 	    client = make_socket("127.0.0.1", SOCK_STREAM);
 
 	connect_to(client, "127.0.0.1", 9, ECONNREFUSED, "ECONNREFUSED");
-	close(server);
+	close(server); /* never had an address: nothing was opened that could be closed */
+	truth("net.close", getpid());
+	truth_number("dst.port", 9);
+	truth_number("bytes_sent", 0);
+	truth_number("bytes_received", 0);
+	truth_end();
 	close(client);
 }
 
