@@ -239,6 +239,7 @@ static void write_count(const struct pen *pen, bool known, uint64_t count, int w
 
 static void write_command(const struct pen *pen, const char *command)
 {
+	struct printable printable = {pen->printable.ascii, WORD_MAX};
 	json_t *words = command ? json_loads(command, 0, NULL) : NULL;
 	json_t *word;
 	size_t i;

@@ -24,7 +24,8 @@ static const char *const style_codes[STYLE_COUNT] = {
 struct pen pen_for(FILE *out, enum color_choice color)
 {
 	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
-	bool fits = isatty(fileno(out)) && !(no_color && *no_color) && term && strcmp(term, "dumb");
+	bool fits = isatty(fileno(out)) && !(no_color && *no_color) && term &&
+		    strcmp(term, "dumb") != 0;
 
 	return (struct pen){
 		.out = out,

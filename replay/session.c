@@ -48,7 +48,7 @@ static int process_start(int64_t pid, uint64_t *ret_start)
 
 bool manifest_is_alive(const struct manifest *m)
 {
-	uint64_t start;
+	uint64_t start = 0;
 
 	if (m->supervisor_pid <= 0 || m->supervisor_pid > INT32_MAX)
 		return false;
@@ -113,6 +113,15 @@ static void say_not_found(FILE *errors, const char *called, const char *state, c
 	fputc('\n', errors);
 }
 
+/* Hand @s over: it holds nothing any more. */
+static struct session session_take(struct session *s)
+{
+	struct session taken = *s;
+
+	*s = SESSION_NONE;
+	return taken;
+}
+
 int session_open(const char *state, const char *what, const char *called, FILE *errors,
 		 struct session *ret_session)
 {
@@ -136,8 +145,7 @@ int session_open(const char *state, const char *what, const char *called, FILE *
 			s.manifest.id, r == -ENOENT ? "it has none" : strerror(-r));
 		return r;
 	}
-	*ret_session = s;
-	s = SESSION_NONE;
+	*ret_session = session_take(&s);
 	return 0;
 }
 

@@ -257,9 +257,10 @@ void write_duration(FILE *out, uint64_t ns)
 	else if (ns < 1000000)
 		fprintf(out, "%u us", (unsigned int)(ns / 1000));
 	else if (ns < NS_PER_S)
-		fprintf(out, "%.1f ms", (double)(ns / 100000) / 10);
+		fprintf(out, "%u.%u ms", (unsigned int)(ns / 1000000),
+			(unsigned int)(ns / 100000 % 10));
 	else if (s < 60)
-		fprintf(out, "%.2f s", (double)(ns / 10000000) / 100);
+		fprintf(out, "%u.%02u s", (unsigned int)s, (unsigned int)(ns / 10000000 % 100));
 	else if (s < 3600)
 		fprintf(out, "%um%02us", (unsigned int)(s / 60), (unsigned int)(s % 60));
 	else if (s < 86400)
