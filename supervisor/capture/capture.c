@@ -185,9 +185,8 @@ static struct bytes turn_round(struct capture *c, struct bytes components)
 	while (end > 0) {
 		if (from[end - 1] == 0)
 			end--;
-		size_t start = end;
-		while (start > 0 && from[start - 1] != 0)
-			start--;
+		const char *before = memrchr(from, 0, end);
+		size_t start = before ? (size_t)(before - from) + 1 : 0;
 		if (end > start) {
 			path[used++] = '/';
 			memcpy(path + used, from + start, end - start);
