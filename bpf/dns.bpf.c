@@ -37,7 +37,7 @@ static __always_inline void fill_asker(const struct dns_piece *piece, struct wir
 	struct socket_state *state = piece->state;
 
 	if (piece->egress && piece->protocol == IPPROTO_UDP)
-		fill_actor(slot, head);
+		fill_sender(slot, head);
 	else if (state)
 		fill_owner(state, head);
 }
@@ -46,7 +46,7 @@ static __always_inline void fill_asker(const struct dns_piece *piece, struct wir
 static __always_inline void emit_piece(const struct dns_piece *piece, const __u32 room)
 {
 	struct wire_dns_packet *r;
-	__u32 length = piece->left;
+	__u32 length = piece->left, last;
 
 	r = emit_small(piece->slot, WIRE_KIND_dns_packet, WIRE_CLASS_dns, sizeof(*r) + room);
 	if (!r)
@@ -60,10 +60,13 @@ static __always_inline void emit_piece(const struct dns_piece *piece, const __u3
 	r->tcp_sequence = piece->sequence;
 	r->tcp_flags = piece->tcp_flags;
 	r->full_length = piece->full_length;
-	BARRIER_VAR(length);
 	if (length > room)
 		length = room;
-	if (length && bpf_skb_load_bytes(piece->skb, piece->at, r->tails, length)) {
+	last = length - 1;
+	BARRIER_VAR(last); /* so that the verifier of 6.1 sees both bounds */
+	if (last >= room) {
+		length = 0;
+	} else if (bpf_skb_load_bytes(piece->skb, piece->at, r->tails, last + 1)) {
 		r->head.flags |= WIRE_FLAG_FAULT;
 		length = 0;
 	}
@@ -143,8 +146,12 @@ static __always_inline int take_packet(struct __sk_buff *skb, bool egress)
 	packet_address(&p, egress ? p.to : p.from, sk->family, piece.ends.dst);
 	piece.ends.src_port = egress ? p.from_port : p.to_port;
 	piece.ends.dst_port = DNS_PORT;
-	if (egress && p.protocol == IPPROTO_UDP && piece.state)
-		own_socket(piece.slot, piece.state);
+	if (egress && p.protocol == IPPROTO_UDP && piece.state) {
+		struct wire_head sender = {};
+
+		fill_sender(piece.slot, &sender);
+		own_socket(piece.state, &sender, session);
+	}
 	emit_packet(&piece);
 	return PASS;
 }

@@ -45,16 +45,18 @@ static __always_inline __u64 take_number(const struct session_slot *slot, __u32 
 	return next ? __sync_fetch_and_add(next, 1) : 0;
 }
 
+#define PID_NUMBERS_MASK 1023 /* 32 levels fit; the verifier of 6.1 wants a bound */
+
 /* The number of @pid in the pid namespace at depth @level. */
 static __always_inline __u32 pid_number(struct pid *pid, __u32 level)
 {
+	__u32 offset = level * bpf_core_type_size(struct upid) & PID_NUMBERS_MASK;
 	struct upid upid = {};
 
 	/* numbers[] grows with the depth of namespaces: its offset is relocated, its stride is the
 	 * kernel's own. */
 	bpf_probe_read_kernel(&upid.nr, sizeof(upid.nr),
-			      (void *)pid + bpf_core_field_offset(struct pid, numbers) +
-				      level * bpf_core_type_size(struct upid));
+			      (void *)pid + bpf_core_field_offset(struct pid, numbers) + offset);
 	return upid.nr;
 }
 
@@ -91,6 +93,19 @@ static __always_inline bool is_setup(struct task_struct *task, const struct sess
 	if (pid == slot->init_pid)
 		return true;
 	return (task->flags & PF_FORKNOEXEC) && bpf_map_lookup_elem(&starting, &pid);
+}
+
+/* The cgroup that @cgroup lies in at depth @level, or 0 if it is less deep. */
+static __always_inline __u64 ancestor_of(struct cgroup *cgroup, __u32 level)
+{
+	struct cgroup *ancestor = NULL;
+
+	if ((__u32)BPF_CORE_READ(cgroup, level) < level)
+		return 0;
+	bpf_probe_read_kernel(&ancestor, sizeof(ancestor),
+			      (void *)cgroup + bpf_core_field_offset(struct cgroup, ancestors) +
+				      level * sizeof(ancestor));
+	return BPF_CORE_READ(ancestor, kn, id);
 }
 
 /* The session that the current task belongs to, child cgroups included. NULL: not ours. */
@@ -264,6 +279,7 @@ SHARED int send_scratch(const struct session_slot *slot)
 	length = head->length;
 	class = head->class;
 	ring = bpf_map_lookup_elem(&rings, &slot_index);
+	BARRIER_VAR(length);
 	if (length > WIRE_LENGTH_MAX)
 		length = WIRE_LENGTH_MAX;
 	if (ring && ring_has_room(ring, slot, class, &flags))

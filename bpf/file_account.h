@@ -51,7 +51,18 @@ static __always_inline struct written_file *entry_of(struct session_slot *slot, 
 	return begin_entry(slot, file, &opening);
 }
 
-/* Something was written through @file: @bytes if the call says how many. */
+/* @bytes: 0 where the call does not say how many. */
+static __always_inline void add_to_entry(struct session_slot *slot, struct written_file *entry,
+					 __u64 bytes, __u32 method)
+{
+	if (bytes)
+		__sync_fetch_and_add(&entry->bytes, bytes);
+	if (!(entry->methods & method))
+		__sync_fetch_and_or(&entry->methods, method);
+	note_writer(slot, entry);
+}
+
+/* Something was written through @file. NULL: it is none that is recorded. */
 static __always_inline struct written_file *account(struct session_slot *slot, struct file *file,
 						    __u64 bytes, __u32 method)
 {
@@ -61,12 +72,7 @@ static __always_inline struct written_file *account(struct session_slot *slot, s
 	if (!inode || (BPF_CORE_READ(inode, i_mode) & S_IFMT) != S_IFREG)
 		return NULL;
 	entry = entry_of(slot, file, inode);
-	if (!entry)
-		return NULL;
-	if (bytes)
-		__sync_fetch_and_add(&entry->bytes, bytes);
-	if (!(entry->methods & method))
-		__sync_fetch_and_or(&entry->methods, method);
-	note_writer(slot, entry);
+	if (entry)
+		add_to_entry(slot, entry, bytes, method);
 	return entry;
 }

@@ -59,6 +59,33 @@ struct suspects_map {
 };
 MAP struct suspects_map suspects_of SEC(".maps");
 
+/* A shared mapping that is not writable yet, by the file that is mapped: an overlay maps another
+ * one than was opened. */
+struct mapping_key {
+	__u64 mapped;
+	__u32 slot;
+	__u32 reserved;
+};
+
+struct mapping {
+	__u64 opened; /* struct file; may be gone */
+	__u64 inode;
+	__u64 file_id;
+	__u64 dev;
+	__u64 ino;
+	__u64 size;
+	__u32 mode;
+	__u32 reserved;
+};
+
+struct mappings_map {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, struct mapping_key);
+	__type(value, struct mapping);
+};
+MAP struct mappings_map mappings SEC(".maps");
+
 /* How many names each thread (host tid) has removed or moved. */
 struct name_acts_map {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);

@@ -60,55 +60,105 @@ int BPF_PROG(on_exit_fallocate, struct pt_regs *regs, long ret)
 
 /* ---- mappings ---- */
 
-static __always_inline void mapped(struct session_slot *slot, struct file *file)
+/* @opened NULL: the file was closed since it was mapped. */
+static __always_inline void emit_mmap(struct session_slot *slot, struct file *opened,
+				      const struct mapping *mapping)
 {
-	struct written_file *entry = account(slot, file, 0, FILE_METHOD_mmap);
-	struct wire_file_mmap *r;
-	__u32 length, flags = 0;
+	struct wire_file_mmap *r = EMIT_BEGIN(slot, file_mmap);
+	__u32 length = 0, flags = 0;
 
-	if (!entry)
-		return;
-	r = EMIT_BEGIN(slot, file_mmap);
 	if (!r)
 		return;
-	r->file_id = entry->file_id;
-	r->dev = entry->dev;
-	r->ino = entry->ino;
-	r->size = BPF_CORE_READ(file, f_inode, i_size);
-	r->mode = entry->mode;
-	length = path_tail(r, &file->f_path, PATH_ROOM, &flags);
+	r->file_id = mapping->file_id;
+	r->dev = mapping->dev;
+	r->ino = mapping->ino;
+	r->size = mapping->size;
+	r->mode = mapping->mode;
+	if (opened)
+		length = path_tail(r, &opened->f_path, PATH_ROOM, &flags);
 	r->path_flags = flags;
 	EMIT_TAIL(r, path, length);
 	r->reserved = 0;
 	emit_end(slot, r);
 }
 
-/* A file is mapped shared and writable: from here on what is written to it is not seen call by
+static __always_inline void fill_mapping(struct mapping *mapping, struct file *opened,
+					 const struct written_file *entry)
+{
+	mapping->opened = (__u64)opened;
+	mapping->inode = entry->inode;
+	mapping->file_id = entry->file_id;
+	mapping->dev = entry->dev;
+	mapping->ino = entry->ino;
+	mapping->size = BPF_CORE_READ(opened, f_inode, i_size);
+	mapping->mode = entry->mode;
+}
+
+static long find_mapped(struct task_struct *task, struct vm_area_struct *vma, void *context)
+{
+	struct mapping_key *key = context;
+
+	if (vma->vm_flags & VM_SHARED)
+		key->mapped = (__u64)vma->vm_file;
+	return 0;
+}
+
+/* It may become writable. */
+static __always_inline void mapped_readable(struct session_slot *slot, struct file *opened,
+					    unsigned long address)
+{
+	struct inode *inode = BPF_CORE_READ(opened, f_inode);
+	struct mapping_key key = {.slot = slot->slot};
+	struct mapping mapping = {};
+	struct written_file *entry;
+
+	if ((BPF_CORE_READ(inode, i_mode) & S_IFMT) != S_IFREG)
+		return;
+	entry = entry_of(slot, opened, inode);
+	bpf_find_vma(bpf_get_current_task_btf(), address, find_mapped, &key, 0);
+	if (!entry || !key.mapped)
+		return;
+	fill_mapping(&mapping, opened, entry);
+	bpf_map_update_elem(&mappings, &key, &mapping, BPF_ANY);
+}
+
+/* A file is mapped shared: where that is writable, what is written from here on is not seen call by
  * call. MAP_SHARED_VALIDATE has the bit of MAP_SHARED. */
 SEC("tp_btf/sys_exit")
 int BPF_PROG(on_exit_mmap, struct pt_regs *regs, long ret)
 {
+	struct mapping mapping = {};
+	struct written_file *entry;
 	struct session_slot *slot;
 	struct file *file;
 
 	if ((unsigned long)ret >= -4095ul || (__s32)SYSCALL_ARG5(regs) < 0 ||
-	    !(SYSCALL_ARG4(regs) & MAP_SHARED) || !(SYSCALL_ARG3(regs) & PROT_WRITE))
+	    !(SYSCALL_ARG4(regs) & MAP_SHARED))
 		return 0;
 	slot = session_of_current();
 	if (!slot)
 		return 0;
 	file = file_of_fd(SYSCALL_ARG5(regs));
-	if (file && BPF_CORE_READ(file, f_mode) & FMODE_WRITE)
-		mapped(slot, file);
+	if (!file || !(BPF_CORE_READ(file, f_mode) & FMODE_WRITE))
+		return 0;
+	if (!(SYSCALL_ARG3(regs) & PROT_WRITE)) {
+		mapped_readable(slot, file, ret);
+		return 0;
+	}
+	entry = account(slot, file, 0, FILE_METHOD_mmap);
+	if (!entry)
+		return 0;
+	fill_mapping(&mapping, file, entry);
+	emit_mmap(slot, file, &mapping);
 	return 0;
 }
 
-static long find_mapped_file(struct task_struct *task, struct vm_area_struct *vma, void *context)
+static long find_writable(struct task_struct *task, struct vm_area_struct *vma, void *context)
 {
-	struct file **file = context;
+	struct mapping_key *key = context;
 
 	if ((vma->vm_flags & (VM_SHARED | VM_WRITE)) == (VM_SHARED | VM_WRITE))
-		*file = vma->vm_file;
+		key->mapped = (__u64)vma->vm_file;
 	return 0;
 }
 
@@ -119,16 +169,28 @@ static long find_mapped_file(struct task_struct *task, struct vm_area_struct *vm
 SEC("tp_btf/sys_exit")
 int BPF_PROG(on_exit_mprotect, struct pt_regs *regs, long ret)
 {
+	struct mapping_key key = {};
+	struct written_key opened = {};
+	struct written_file *entry;
 	struct session_slot *slot;
-	struct file *file = NULL;
+	struct mapping *mapping;
 
 	if (ret || !(SYSCALL_ARG3(regs) & PROT_WRITE))
 		return 0;
 	slot = session_of_current();
 	if (!slot)
 		return 0;
-	bpf_find_vma(bpf_get_current_task_btf(), SYSCALL_ARG1(regs), find_mapped_file, &file, 0);
-	if (file)
-		mapped(slot, file);
+	key.slot = opened.slot = slot->slot;
+	bpf_find_vma(bpf_get_current_task_btf(), SYSCALL_ARG1(regs), find_writable, &key, 0);
+	mapping = key.mapped ? bpf_map_lookup_elem(&mappings, &key) : NULL;
+	if (!mapping)
+		return 0;
+	opened.file = mapping->opened;
+	entry = bpf_map_lookup_elem(&written_files, &opened);
+	if (entry && entry->file_id != mapping->file_id)
+		entry = NULL;
+	if (entry)
+		add_to_entry(slot, entry, 0, FILE_METHOD_mmap);
+	emit_mmap(slot, entry ? (struct file *)opened.file : NULL, mapping);
 	return 0;
 }

@@ -69,29 +69,24 @@ static __always_inline __u64 current_thread(void)
 	return (__u64)task->tgid << 32 | (__u32)task->pid;
 }
 
-static __always_inline void own_socket(const struct session_slot *slot, struct socket_state *state)
+/* Who @head says acts, owns the socket. */
+static __always_inline void own_socket(struct socket_state *state, const struct wire_head *head,
+				       __u64 session)
 {
-	struct wire_head head = {};
-	struct socket_owner owner = {};
+	struct socket_owner owner = {
+		.start_ns = head->start_ns,
+		.cgroup = head->cgroup,
+		.pid = head->pid,
+		.tid = head->tid,
+		.ns_pid = head->ns_pid,
+		.uid = head->uid,
+		.gid = head->gid,
+	};
 
-	fill_current_head(slot, &head);
-	owner.start_ns = head.start_ns;
-	owner.cgroup = head.cgroup;
-	owner.pid = head.pid;
-	owner.tid = head.tid;
-	owner.ns_pid = head.ns_pid;
-	owner.uid = head.uid;
-	owner.gid = head.gid;
 	bpf_spin_lock(&state->lock);
 	state->owner = owner;
 	bpf_spin_unlock(&state->lock);
-	state->session = bpf_get_current_ancestor_cgroup_id(session_level);
-}
-
-/* The running task acts. */
-static __always_inline void fill_actor(const struct session_slot *slot, struct wire_head *head)
-{
-	fill_current_head(slot, head);
+	state->session = session;
 }
 
 /* Whatever task runs here acts for the owner of the socket. */

@@ -13,9 +13,12 @@ static __always_inline struct socket_state *state_of(const struct session_slot *
 {
 	struct socket_state *state =
 		bpf_sk_storage_get(&socket_states, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	struct wire_head head = {};
 
-	if (state)
-		own_socket(slot, state);
+	if (!state)
+		return NULL;
+	fill_current_head(slot, &head);
+	own_socket(state, &head, bpf_get_current_ancestor_cgroup_id(session_level));
 	return state;
 }
 
@@ -246,7 +249,7 @@ int on_socket_release(struct bpf_sock *ctx)
 		return PASS;
 	ZERO_FIXED(r);
 	if (is_current_in(state->session))
-		fill_actor(slot, &r->head);
+		fill_current_head(slot, &r->head);
 	else
 		fill_owner(state, &r->head);
 	r->cookie = cookie_of(sk);

@@ -36,7 +36,7 @@ static __always_inline void emit_send(struct session_slot *slot, const struct pa
 	if (!r)
 		return;
 	ZERO_FIXED(r);
-	fill_actor(slot, &r->head);
+	fill_sender(slot, &r->head);
 	r->call = SOCKET_SEND;
 	r->cookie = cookie;
 	r->family = sk->family;

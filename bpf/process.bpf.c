@@ -11,19 +11,6 @@
 #define THREADS_MAX 65536
 #define CGROUP_PATH_ROOM 4096
 
-/* The cgroup that @cgroup lies in at depth @level, or 0 if it is less deep. */
-static __always_inline __u64 ancestor_of(struct cgroup *cgroup, __u32 level)
-{
-	struct cgroup *ancestor = NULL;
-
-	if ((__u32)BPF_CORE_READ(cgroup, level) < level)
-		return 0;
-	bpf_probe_read_kernel(&ancestor, sizeof(ancestor),
-			      (void *)cgroup + bpf_core_field_offset(struct cgroup, ancestors) +
-				      level * sizeof(ancestor));
-	return BPF_CORE_READ(ancestor, kn, id);
-}
-
 /* A new process or thread. tp_btf since 5.5: both tasks as typed pointers, before the child runs.
  */
 SEC("tp_btf/sched_process_fork")
@@ -94,8 +81,6 @@ static __always_inline bool is_last_thread(struct task_struct *task)
 
 	if (BPF_CORE_READ(signal, live.counter) > 0)
 		return false;
-	if (BPF_CORE_READ(signal, nr_threads) == 1)
-		return true;
 	seen = bpf_task_storage_get(&credentials_seen, task->group_leader, NULL, 0);
 	return !seen || __sync_fetch_and_add(&seen->ended, 1) == 0;
 }

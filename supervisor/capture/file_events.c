@@ -12,8 +12,7 @@
 
 /* The places of tails, in the order of the rows. */
 enum { OPEN_PATH, OPEN_DIRECTORY, OPEN_REQUESTED };
-enum { MODIFY_PATH };
-enum { MMAP_PATH };
+enum { DESCRIPTION_PATH }; /* of a file_modify and a file_mmap */
 
 #define MODE_BITS 07777
 
@@ -198,18 +197,25 @@ static void put_methods(struct capture *c, uint32_t methods)
 		event_put_bytes(&c->event, FIELD_methods, list.data, list.size);
 }
 
+/* The path that came along, else the one of the open. */
+static void put_path_of_description(struct capture *c, const struct wire_record *record,
+				    uint64_t file_id, uint32_t flags)
+{
+	struct bytes path = record->tails[DESCRIPTION_PATH];
+	uint32_t known_flags = 0;
+
+	if (path.size == 0)
+		path = files_recall(c->files, file_id, &known_flags);
+	file_events_put_kernel_path(c, path, flags | known_flags,
+				    record->missing[DESCRIPTION_PATH]);
+}
+
 static int send_modify(struct capture *c, const struct wire_record *record, bool still_open)
 {
 	const struct wire_file_modify *wire = (const void *)record->head;
 	struct event *e = capture_begin(c, record, EVENT_file_modify);
-	struct bytes path = record->tails[MODIFY_PATH];
-	uint32_t flags = wire->path_flags, known_flags = 0;
 
-	if (path.size == 0) {
-		path = files_recall(c->files, wire->file_id, &known_flags);
-		flags |= known_flags;
-	}
-	file_events_put_kernel_path(c, path, flags, record->missing[MODIFY_PATH]);
+	put_path_of_description(c, record, wire->file_id, wire->path_flags);
 	file_events_put_object(c, wire->dev, wire->ino, wire->mode);
 	event_put_u64(e, FIELD_bytes_written, wire->bytes_written);
 	put_methods(c, wire->methods);
@@ -233,8 +239,7 @@ int translate_file_mmap(struct capture *c, const struct wire_record *record)
 	const struct wire_file_mmap *wire = (const void *)record->head;
 	struct event *e = capture_begin(c, record, EVENT_file_mmap);
 
-	file_events_put_kernel_path(c, record->tails[MMAP_PATH], wire->path_flags,
-				    record->missing[MMAP_PATH]);
+	put_path_of_description(c, record, wire->file_id, wire->path_flags);
 	file_events_put_object(c, wire->dev, wire->ino, wire->mode);
 	event_put_u64(e, FIELD_size, wire->size);
 	return capture_send(c);

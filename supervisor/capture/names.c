@@ -102,6 +102,7 @@ static void free_event(struct name_event *event)
 	free(event->raw);
 	free(event->path);
 	free(event->target);
+	free(event->late);
 	free(event);
 }
 
@@ -235,6 +236,8 @@ static int append_event(struct names *n, const struct fanotify_event_metadata *m
 	n->last = event;
 	if (!n->fresh)
 		n->fresh = event;
+	if (!n->batch_first)
+		n->batch_first = event;
 	n->count++;
 	n->counts.events++;
 	return 0;
@@ -264,7 +267,7 @@ static bool moves_directory(const struct name_event *event, const struct file_id
 {
 	const uint32_t acts = 1 << NAMES_RENAME | 1 << NAMES_RMDIR;
 
-	return event->raw && event->acts & acts && file_id_equal(&event->raw->child, directory);
+	return event->acts & acts && file_id_equal(&event->raw->child, directory);
 }
 
 /* See directories_options: what an event behind the one in hand says of the time before it. */
@@ -294,12 +297,14 @@ static void put_place(struct names *n, const struct name_event *event)
 
 	if (raw->child.size == 0)
 		return;
-	if (event->acts & 1 << NAMES_RENAME)
+	if (event->acts & 1 << NAMES_RENAME) {
+		n->has_moved_directory = true;
 		directories_put(n->directories, &raw->child, &raw->new_directory, raw->new_name,
 				raw->new_name_size);
-	else if (event->acts & 1 << NAMES_MKDIR)
+	} else if (event->acts & 1 << NAMES_MKDIR) {
 		directories_put(n->directories, &raw->child, &raw->directory, raw->name,
 				raw->name_size);
+	}
 }
 
 /* Give the first event without them its paths, as they were when it happened. */
@@ -316,9 +321,37 @@ static void settle_fresh(struct names *n)
 				 &event->target_size);
 	put_place(n, event);
 	n->fresh = event->next;
-	event->raw = NULL;
-	free(raw);
 	append_to_thread(n, event);
+}
+
+/* An act that was merged into an event came later than it; a directory may have been moved between.
+ */
+static void settle_late(struct names *n, struct name_event *event)
+{
+	const struct raw_event *raw = event->raw;
+
+	if (event->acts & 1 << NAMES_RENAME ||
+	    directories_path(n->directories, &raw->directory,
+			     (struct bytes){raw->name, raw->name_size}, &event->late,
+			     &event->late_size) < 0)
+		return;
+	if (event->path && event->late_size == event->path_size &&
+	    !memcmp(event->late, event->path, event->path_size)) {
+		free(event->late);
+		event->late = NULL;
+	}
+}
+
+static void end_batch(struct names *n)
+{
+	for (struct name_event *e = n->batch_first; e; e = e->next) {
+		if (n->has_moved_directory)
+			settle_late(n, e);
+		free(e->raw);
+		e->raw = NULL;
+	}
+	n->batch_first = NULL;
+	n->has_moved_directory = false;
 }
 
 /* ---- batches ---- */
@@ -340,12 +373,16 @@ int names_take(struct names *n)
 	int r = read_all(n);
 	while (n->fresh && !n->has_overflowed)
 		settle_fresh(n);
-	if (!n->has_overflowed)
+	if (!n->has_overflowed) {
+		end_batch(n);
 		return r;
+	}
 
 	/* What is missing nobody knows: neither events nor places can be trusted. */
 	n->has_overflowed = false;
 	n->counts.overflows++;
+	n->batch_first = NULL;
+	n->has_moved_directory = false;
 	drop_all(n);
 	directories_clear(n->directories);
 	return -EOVERFLOW;

@@ -55,8 +55,10 @@ static bool same_directory(struct bytes a, const char *b, size_t size)
 
 static bool is_wholly(const struct name_event *e, const struct names_query *q)
 {
-	return is_equal(q->path, e->path, e->path_size) &&
-	       (q->act != NAMES_RENAME || is_equal(q->target, e->target, e->target_size));
+	if (q->act == NAMES_RENAME)
+		return is_equal(q->path, e->path, e->path_size) &&
+		       is_equal(q->target, e->target, e->target_size);
+	return is_equal(q->path, e->path, e->path_size) || is_equal(q->path, e->late, e->late_size);
 }
 
 /* The same names; the directories may have been given by way of a symbolic link. */
@@ -231,6 +233,16 @@ static void take_way_back(struct thread *thread, const struct name_event *event)
 		}
 }
 
+/* The path as it was at the time of this act. {NULL, 0}: it cannot be told. */
+static struct bytes path_of_act(const struct name_event *e, const struct names_query *q)
+{
+	if (is_equal(q->path, e->late, e->late_size))
+		return (struct bytes){e->late, e->late_size};
+	if (e->late && !is_pure(e) && !is_equal(q->path, e->path, e->path_size))
+		return (struct bytes){NULL, 0};
+	return (struct bytes){e->path, e->path_size};
+}
+
 bool names_find(struct names *n, const struct names_query *query, struct names_answer *ret_answer)
 {
 	struct thread *thread = *names_thread_at(n, query->tid);
@@ -238,14 +250,16 @@ bool names_find(struct names *n, const struct names_query *query, struct names_a
 
 	if (event)
 		event->taken |= 1u << query->act;
-	if (!event || !event->path || (query->act == NAMES_RENAME && !event->target)) {
+
+	struct bytes path = event ? path_of_act(event, query) : (struct bytes){NULL, 0};
+	if (!path.data || (query->act == NAMES_RENAME && !event->target)) {
 		n->counts.not_found++;
 		return false;
 	}
 	if (query->exchange)
 		take_way_back(thread, event);
 	n->counts.found++;
-	ret_answer->path = (struct bytes){event->path, event->path_size};
+	ret_answer->path = path;
 	ret_answer->target = (struct bytes){event->target, event->target_size};
 	return true;
 }

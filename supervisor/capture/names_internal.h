@@ -19,12 +19,13 @@ struct raw_event {
 struct name_event {
 	struct name_event *next;    /* of all, in the order of reading */
 	struct name_event *sibling; /* of the same thread */
-	struct raw_event *raw;	    /* NULL when it has its paths */
+	struct raw_event *raw;	    /* NULL when its batch has its paths */
 	uint64_t batch, read_ns;
 	uint32_t tid;
 	uint32_t acts, taken; /* bits: 1 << enum names_act */
 	char *path, *target;  /* NULL: not known */
-	size_t path_size, target_size;
+	char *late;	      /* the path after a directory above it was moved; NULL: the same */
+	size_t path_size, target_size, late_size;
 };
 
 struct thread {
@@ -39,6 +40,8 @@ struct names {
 	struct directories *directories;
 	struct name_event *first, *last; /* all that are kept */
 	struct name_event *fresh;	 /* first without its paths; NULL: none */
+	struct name_event *batch_first;	 /* first of this batch; NULL: none yet */
+	bool has_moved_directory;	 /* in this batch */
 	struct thread *threads[NAMES_THREADS];
 	uint64_t batch;
 	size_t count;
