@@ -140,9 +140,11 @@ int recorder_socket(const struct recorder *r)
 	return r->recorder.socket;
 }
 
-int recorder_pidfd(const struct recorder *r)
+bool recorder_is_alive(const struct recorder *r)
 {
-	return r->recorder.pidfd;
+	struct pollfd ended = {.fd = r->recorder.pidfd, .events = POLLIN};
+
+	return poll(&ended, 1, 0) == 0;
 }
 
 int recorder_names_pidfd(const struct recorder *r)

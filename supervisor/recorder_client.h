@@ -32,8 +32,8 @@ int recorder_start(const struct recorder_options *options, struct recorder **ret
 void recorder_stop(struct recorder *r);
 
 int recorder_socket(const struct recorder *r);
-/* Of the recorder and of the resolver of names: readable when it has ended. */
-int recorder_pidfd(const struct recorder *r);
+bool recorder_is_alive(const struct recorder *r);
+/* Of the resolver of names: readable when it has ended. */
 int recorder_names_pidfd(const struct recorder *r);
 
 struct recorder_open {
@@ -51,7 +51,7 @@ struct recorder_open {
 /*
  * All of these send one message and do not wait. 0 or -errno: -ENOMEM and -EMSGSIZE concern this
  * message alone; after any other error, such as that the recorder has not read for long, it is
- * killed and recorder_pidfd tells of its end.
+ * killed, which recorder_receive tells.
  */
 int recorder_open(struct recorder *r, const struct recorder_open *open);
 /* The record of a session that never ran or whose supervisor was lost: no ring, only a journal. */

@@ -216,7 +216,9 @@ static void decide_not_run(struct session *s, int error)
 
 static void take_status(struct session *s, const struct sandbox_status *status)
 {
-	struct verdict gone = {.reason = VERDICT_KILLED}, ended;
+	struct verdict gone = {.reason = VERDICT_KILLED,
+			       .text = "the first process of the session ended"};
+	struct verdict ended;
 
 	switch (status->kind) {
 	case SANDBOX_STARTED:

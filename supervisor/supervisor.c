@@ -163,12 +163,12 @@ static int on_connect(sd_event_source *source, int fd, uint32_t events, void *co
 static int watch_recorder(struct supervisor *s);
 
 /* Everything that runs is killed; its records are finished by a new recorder, once. */
-static void lose_recorder(struct supervisor *s)
+static void lose_recorder(struct supervisor *s, const char *who)
 {
 	struct fault f = {0};
 	bool again = !s->has_lost_recorder && s->host.session_count > 0;
 
-	log_write(&s->log, LOG_LEVEL_ERROR, "the recorder ended; %zu sessions are killed",
+	log_write(&s->log, LOG_LEVEL_ERROR, "%s ended; %zu sessions are killed", who,
 		  s->host.session_count);
 	s->has_failed = s->is_leaving = s->has_lost_recorder = true;
 	s->recorder = sd_event_source_disable_unref(s->recorder);
@@ -199,7 +199,7 @@ static int on_recorder(sd_event_source *source, int fd, uint32_t events, void *c
 		if (r == -EAGAIN)
 			break;
 		if (r < 0) {
-			lose_recorder(s);
+			lose_recorder(s, "the recorder");
 			return 0;
 		}
 		struct session *session = session_find(&s->host, m.session);
@@ -217,8 +217,9 @@ static int on_names(sd_event_source *source, int fd, uint32_t events, void *cont
 	struct supervisor *s = context;
 
 	(void)source, (void)fd, (void)events;
-	log_write(&s->log, LOG_LEVEL_ERROR, "the resolver of names ended");
-	lose_recorder(s);
+	s->names = sd_event_source_disable_unref(s->names);
+	if (recorder_is_alive(s->host.recorder)) /* else its end is the cause, and told by itself */
+		lose_recorder(s, "the resolver of names");
 	return 0;
 }
 
