@@ -228,10 +228,12 @@ static long argument_step(__u32 index, void *context)
 		return 1;
 	BARRIER_VAR(offset);
 	size = bpf_probe_read_user_str(scratch->data + offset, room, (void *)w->at);
-	if (size <= 0 || w->bytes > VECTOR_BYTES_MAX) {
+	if (size < 0 || w->bytes > VECTOR_BYTES_MAX) {
 		w->state = ARGUMENTS_FAULT;
 		return 1;
 	}
+	if (size == 0) /* an empty string, in old kernels: its NUL is not counted */
+		size = 1;
 	if (size == room) {
 		size--; /* the NUL is the helper's, not the argument's */
 		w->at += size;

@@ -243,8 +243,13 @@ static void through_scripts(void)
 static void fails(const char *path, char **argv, int error, const char *name)
 {
 	struct attempt a = {.path = path, .argv = argv};
-	pid_t pid = acts_child(run_attempt, &a, NULL);
+	pid_t pid;
 
+	/* Since 6.9 the file is looked for first: an argument in memory that nobody has touched is
+	 * then not read by the kernel, and cannot be recorded. */
+	for (char **argument = argv; *argument; argument++)
+		*argument = strdup(*argument);
+	pid = acts_child(run_attempt, &a, NULL);
 	truth("process.exec_failed", pid);
 	truth_list("argv", argv);
 	truth_text("requested", path);
