@@ -14,6 +14,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -53,6 +54,25 @@ static int find_hierarchy(char *ret_path, size_t size, bool *ret_pure)
 	return found ? 0 : -ENOENT;
 }
 
+/* Lock it as in use, so that no other daemon removes it. -EAGAIN if one just has. */
+static int open_locked(int mount_fd, int *ret_fd)
+{
+	struct stat ours, named;
+
+	if (mkdirat(mount_fd, ROOT_NAME, 0755) < 0 && errno != EEXIST)
+		return -errno;
+	cleanup(close_fd) int fd = openat(mount_fd, ROOT_NAME, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? -EAGAIN : -errno;
+	if (flock(fd, LOCK_SH) < 0 || fstat(fd, &ours) < 0)
+		return -errno;
+	if (fstatat(mount_fd, ROOT_NAME, &named, 0) < 0 || named.st_ino != ours.st_ino)
+		return -EAGAIN;
+
+	*ret_fd = take_fd(fd);
+	return 0;
+}
+
 int cgroup_root_open(struct cgroup_root *ret_root, char ret_error[512])
 {
 	struct cgroup_root root = {.fd = -1, .session_level = 2};
@@ -67,9 +87,10 @@ int cgroup_root_open(struct cgroup_root *ret_root, char ret_error[512])
 	}
 
 	cleanup(close_fd) int mount_fd = open(root.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (mount_fd < 0 || (mkdirat(mount_fd, ROOT_NAME, 0755) < 0 && errno != EEXIST) ||
-	    (root.fd = openat(mount_fd, ROOT_NAME, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0) {
-		r = -errno;
+	r = mount_fd < 0 ? -errno : -EAGAIN;
+	while (r == -EAGAIN)
+		r = open_locked(mount_fd, &root.fd);
+	if (r < 0) {
 		snprintf(ret_error, 512, "cannot make the cgroup %s/%s: %s", root.path, ROOT_NAME,
 			 strerror(-r));
 		return r;
@@ -84,11 +105,11 @@ void cgroup_root_close(struct cgroup_root *root)
 	if (root->fd < 0)
 		return;
 
+	cleanup(close_fd) int mount_fd = open(root->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (mount_fd >= 0 && flock(root->fd, LOCK_EX | LOCK_NB) == 0)
+		unlinkat(mount_fd, ROOT_NAME, AT_REMOVEDIR);
 	close(root->fd);
 	root->fd = -1;
-	cleanup(close_fd) int mount_fd = open(root->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (mount_fd >= 0)
-		unlinkat(mount_fd, ROOT_NAME, AT_REMOVEDIR);
 }
 
 int cgroup_make(int parent_fd, const char *name, uid_t owner, int *ret_fd, uint64_t *ret_id)
@@ -253,6 +274,8 @@ int cgroup_usage(int fd, uint64_t *ret_cpu_ns, uint64_t *ret_memory_peak)
 
 int sandbox_remove_leftover(const struct cgroup_root *root, const char *id)
 {
+	if (strchr(id, '/') || id[0] == '.' || id[0] == 0)
+		return -EINVAL;
 	cleanup(close_fd) int fd = openat(root->fd, id, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT ? 0 : -errno;

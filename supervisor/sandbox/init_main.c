@@ -21,6 +21,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#define INIT_UID 65533
+
 struct command {
 	uint32_t exec; /* 0: the place is free */
 	pid_t pid;
@@ -239,6 +241,17 @@ static int load_filter(struct sock_fprog *ret_filter)
 	return 0;
 }
 
+/*
+ * The session's root has the same effective id. With other ids beside it nobody inside passes for
+ * the owner of this process, who could change its resource limits.
+ */
+static int keep_owners_out(void)
+{
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || setresuid(INIT_UID, 0, INIT_UID) < 0)
+		return -errno;
+	return 0;
+}
+
 int main(void)
 {
 	struct init init = {.signal_fd = -1};
@@ -246,10 +259,11 @@ int main(void)
 
 	for (size_t i = 0; i < INIT_COMMANDS_MAX; i++)
 		init.commands[i].words = -1;
-	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	fcntl(INIT_FD_CONTROL, F_SETFD, FD_CLOEXEC);
 
-	int r = open_signals(&init.signal_fd);
+	int r = keep_owners_out();
+	if (r == 0)
+		r = open_signals(&init.signal_fd);
 	if (r == 0)
 		r = load_filter(&init.filter);
 	if (r < 0)

@@ -62,6 +62,8 @@ static const struct listed {
 	{"pki", "ca-trust"},
 };
 
+static const char *const listed_directories[] = {"", "ssl", "pki"};
+
 /* What changes when the host installs or updates something: files of /etc are replaced by renames.
  */
 static const char *const watched[] = {
@@ -214,13 +216,21 @@ static int copy_entry(int from_dir, int to_dir, const char *name, int depth)
 	return S_ISREG(st.st_mode) ? copy_file(from_dir, to_dir, name) : 0;
 }
 
-/* Copy every name of one directory of the host's /etc that row @l lists. */
-static int copy_listed(int etc_fd, const struct listed *l, int root_fd)
+static bool is_listed(const char *directory, const char *name)
+{
+	for (size_t i = 0; i < COUNT(listed); i++)
+		if (strcmp(listed[i].directory, directory) == 0 &&
+		    fnmatch(listed[i].pattern, name, FNM_PERIOD) == 0)
+			return true;
+	return false;
+}
+
+/* Copy what is listed of one directory below the host's /etc. */
+static int copy_listed(int etc_fd, const char *directory, int root_fd)
 {
 	char path[NAME_ROOM] = "etc/";
 
-	int fd = openat(etc_fd, *l->directory ? l->directory : ".",
-			O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(etc_fd, *directory ? directory : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return 0;
 	cleanup(closedir) DIR *dir = fdopendir(fd);
@@ -228,16 +238,13 @@ static int copy_listed(int etc_fd, const struct listed *l, int root_fd)
 		close(fd);
 		return -ENOMEM;
 	}
-	strncat(path, l->directory, sizeof(path) - sizeof("etc/"));
+	strncat(path, directory, sizeof(path) - sizeof("etc/"));
 	cleanup(close_fd) int to = openat(root_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (to < 0)
 		return -errno;
 
 	for (struct dirent *e; (e = readdir(dir));) {
-		if (fnmatch(l->pattern, e->d_name, FNM_PERIOD) != 0)
-			continue;
-
-		int r = copy_entry(fd, to, e->d_name, 0);
+		int r = is_listed(directory, e->d_name) ? copy_entry(fd, to, e->d_name, 0) : 0;
 		if (r < 0)
 			return r;
 	}
@@ -250,8 +257,8 @@ static int copy_all_listed(int root_fd)
 	if (etc_fd < 0)
 		return -errno;
 
-	for (size_t i = 0; i < COUNT(listed); i++) {
-		int r = copy_listed(etc_fd, &listed[i], root_fd);
+	for (size_t i = 0; i < COUNT(listed_directories); i++) {
+		int r = copy_listed(etc_fd, listed_directories[i], root_fd);
 		if (r < 0)
 			return r;
 	}

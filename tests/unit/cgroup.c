@@ -1,0 +1,172 @@
+/* Control groups: made, emptied, removed, and not taken from under another daemon. */
+#include "../../supervisor/sandbox/cgroup.h"
+
+#include "enclosure.h"
+
+struct place {
+	struct cgroup_root root;
+	char name[32];
+	int fd;
+	uint64_t id;
+};
+
+static int open_place(void **state)
+{
+	static struct place p;
+	char error[512];
+
+	int r = cgroup_root_open(&p.root, error);
+	if (r < 0)
+		return r;
+	snprintf(p.name, sizeof(p.name), "test-%d", getpid());
+	*state = &p;
+	return cgroup_make(p.root.fd, p.name, 12345, &p.fd, &p.id);
+}
+
+static int close_place(void **state)
+{
+	struct place *p = *state;
+
+	close(p->fd);
+	int r = sandbox_remove_leftover(&p->root, p->name);
+	cgroup_root_close(&p->root);
+	return r;
+}
+
+static void is_owned_only_where_it_has_to_be(void **state)
+{
+	struct place *p = *state;
+	struct stat st;
+
+	assert_int_equal(fstatat(p->fd, "cgroup.procs", &st, 0), 0);
+	assert_int_equal(st.st_uid, 12345);
+	assert_int_equal(fstatat(p->fd, "cgroup.freeze", &st, 0), 0);
+	assert_int_equal(st.st_uid, 0);
+	assert_int_equal(fstat(p->fd, &st), 0);
+	assert_int_equal(st.st_uid, 0);
+	assert_int_equal(st.st_ino, p->id);
+}
+
+static void is_made_once(void **state)
+{
+	struct place *p = *state;
+	uint64_t id;
+	int fd = -1;
+
+	assert_int_equal(cgroup_make(p->root.fd, p->name, 0, &fd, &id), -EEXIST);
+	assert_int_equal(fd, -1);
+}
+
+/* A process of a child cgroup that ignores what can be ignored. */
+static pid_t start_stubborn(int fd)
+{
+	cleanup(close_fd) int procs = openat(fd, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+
+	pid_t pid = fork();
+	if (pid == 0) {
+		signal(SIGTERM, SIG_IGN);
+		if (write(procs, "0", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	usleep(20000);
+	return pid;
+}
+
+static void kills_what_is_below(void **state)
+{
+	struct place *p = *state;
+	uint64_t id, cpu_ns, peak;
+	int below, status;
+
+	assert_int_equal(cgroup_make(p->fd, "below", 0, &below, &id), 0);
+	pid_t pid = start_stubborn(below);
+	assert_int_equal(cgroup_remove(p->root.fd, p->name), -EBUSY);
+
+	assert_int_equal(cgroup_kill(p->fd, -1), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	assert_int_equal(cgroup_usage(p->fd, &cpu_ns, &peak), 0);
+	assert_true(cpu_ns > 0);
+
+	close(below);
+	assert_int_equal(cgroup_remove(p->fd, "below"), 0);
+	assert_int_equal(cgroup_remove(p->fd, "below"), 0);
+}
+
+static void kills_what_is_frozen(void **state)
+{
+	struct place *p = *state;
+	uint64_t id;
+	int below, status;
+
+	assert_int_equal(cgroup_make(p->fd, "frozen", 0, &below, &id), 0);
+	pid_t pid = start_stubborn(below);
+	cleanup(close_fd) int freeze = openat(below, "cgroup.freeze", O_WRONLY | O_CLOEXEC);
+	assert_int_equal(write(freeze, "1", 1), 1);
+	assert_int_equal(cgroup_kill(below, -1), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	close(below);
+	assert_int_equal(cgroup_remove(p->fd, "frozen"), 0);
+}
+
+/* A second daemon that ends does not remove the empty cgroup that the first lives in. */
+static void stays_while_another_daemon_has_it(void **state)
+{
+	struct cgroup_root first, second;
+	struct stat ours, named;
+	char error[512], path[300];
+
+	(void)state;
+	assert_int_equal(cgroup_root_open(&first, error), 0);
+	assert_int_equal(cgroup_root_open(&second, error), 0);
+	assert_int_equal(second.session_level, 2);
+	cgroup_root_close(&second);
+	assert_int_equal(second.fd, -1);
+	cgroup_root_close(&second);
+
+	snprintf(path, sizeof(path), "%s/vitrine", first.path);
+	assert_int_equal(fstat(first.fd, &ours), 0);
+	assert_int_equal(stat(path, &named), 0);
+	assert_int_equal(ours.st_ino, named.st_ino);
+	cgroup_root_close(&first);
+}
+
+static void leftovers_go_whatever_is_in_them(void **state)
+{
+	struct place *p = *state;
+	uint64_t id;
+	int fd, status;
+
+	assert_int_equal(cgroup_make(p->root.fd, "test-leftover", 0, &fd, &id), 0);
+	pid_t pid = start_stubborn(fd);
+	close(fd);
+	assert_int_equal(sandbox_remove_leftover(&p->root, "test-leftover"), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(sandbox_remove_leftover(&p->root, "test-leftover"), 0);
+	assert_int_equal(sandbox_remove_leftover(&p->root, "../vitrine"), -EINVAL);
+	assert_int_equal(sandbox_remove_leftover(&p->root, ".."), -EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(is_owned_only_where_it_has_to_be),
+		cmocka_unit_test(is_made_once),
+		cmocka_unit_test(kills_what_is_below),
+		cmocka_unit_test(kills_what_is_frozen),
+		cmocka_unit_test(leftovers_go_whatever_is_in_them),
+	};
+
+	const struct CMUnitTest alone[] = {
+		cmocka_unit_test(stays_while_another_daemon_has_it),
+	};
+
+	if (geteuid() != 0) {
+		printf("cgroup: skipped: needs root\n");
+		return 0;
+	}
+	return cmocka_run_group_tests(alone, NULL, NULL) +
+	       cmocka_run_group_tests(tests, open_place, close_place);
+}
