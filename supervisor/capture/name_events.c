@@ -163,7 +163,11 @@ static void put_link(struct capture *c, const struct wire_record *record)
 	const struct wire_file_name *wire = (const void *)record->head;
 	struct named from = first_name(record), to = second_name(record);
 	struct names_query query = {
-		.tid = record->head->tid, .act = NAMES_CREATE, .path = join(c, &to)};
+		.tid = record->head->tid,
+		.act = NAMES_CREATE,
+		.path = join(c, &to),
+		.is_link = true,
+	};
 	struct names_answer answer;
 
 	if (wire->known & FILE_KNOWN_OBJECT) {

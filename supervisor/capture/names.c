@@ -14,6 +14,7 @@
 
 #define EVENTS_MAX 65536	   /* kept from one take to the next */
 #define BATCH_MAX (4 * EVENTS_MAX) /* more than a ring has records of */
+#define THREADS_MAX 4096	   /* with idle ones */
 #define READ_BYTES (64 * 1024)
 #define PATIENCE_NS 5000000000 /* for the record of an event */
 
@@ -46,6 +47,7 @@ static void append_to_thread(struct names *n, struct name_event *event)
 			return; /* kept in the list of all only: it will go unmatched */
 		thread->tid = event->tid;
 		*at = thread;
+		n->thread_count++;
 	}
 	if (thread->last)
 		thread->last->sibling = event;
@@ -57,14 +59,32 @@ static void append_to_thread(struct names *n, struct name_event *event)
 /* The oldest event of all is the oldest of its thread too. */
 static void remove_from_thread(struct names *n, struct name_event *event)
 {
-	struct thread **at = names_thread_at(n, event->tid), *thread = *at;
+	struct thread *thread = *names_thread_at(n, event->tid);
 
 	if (!thread || thread->first != event)
 		return;
 	thread->first = event->sibling;
-	if (!thread->first) {
-		*at = thread->next;
-		free(thread);
+	if (!thread->first)
+		thread->last = NULL;
+}
+
+/* Threads without events are kept for their place in the count of acts; too many are too many. */
+static void forget_idle_threads(struct names *n)
+{
+	for (size_t i = 0; i < NAMES_THREADS; i++) {
+		struct thread **at = &n->threads[i];
+
+		while (*at) {
+			struct thread *thread = *at;
+
+			if (thread->first) {
+				at = &thread->next;
+				continue;
+			}
+			*at = thread->next;
+			free(thread);
+			n->thread_count--;
+		}
 	}
 }
 
@@ -133,6 +153,7 @@ void names_free(struct names *n)
 	if (!n)
 		return;
 	drop_all(n);
+	forget_idle_threads(n);
 	directories_free(n->directories);
 	free(n->buffer);
 	free(n);
@@ -369,6 +390,8 @@ int names_take(struct names *n)
 
 	while (n->first && (is_done(n, n->first, now) || n->count > EVENTS_MAX))
 		drop_first(n);
+	if (n->thread_count > THREADS_MAX)
+		forget_idle_threads(n);
 	n->batch++;
 	int r = read_all(n);
 	while (n->fresh && !n->has_overflowed)

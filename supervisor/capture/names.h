@@ -48,7 +48,8 @@ struct names_query {
 	uint32_t sequence;   /* of an UNLINK, RMDIR or RENAME: count of these by this thread */
 	struct bytes path;   /* what the call was given, from the session's root */
 	struct bytes target; /* RENAME: the other one */
-	bool exchange;
+	bool exchange;	     /* RENAME: both were swapped */
+	bool is_link;	     /* CREATE: a further name for something that is there */
 };
 
 /* Valid until the next call of names_take or names_find. */

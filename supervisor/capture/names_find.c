@@ -98,8 +98,8 @@ static bool is_moved_back(const struct thread *thread, const struct name_event *
 	return false;
 }
 
-/* May a further act have been merged into this event, all whose acts are taken? What is removed or
- * moved has to come back to its name first. */
+/* May a further act have been merged into this event, all whose acts are taken? The same object has
+ * to come back to its name first: a file by a link, what was moved by another move. */
 static bool is_repeatable(const struct names *n, const struct thread *thread,
 			  const struct name_event *e, enum names_act act)
 {
@@ -107,9 +107,9 @@ static bool is_repeatable(const struct names *n, const struct thread *thread,
 		return false;
 	switch (act) {
 	case NAMES_UNLINK:
-		return e->acts & 1u << NAMES_CREATE;
+		return e->acts & 1u << NAMES_CREATE && n->link_batch + NAMES_MERGEABLE >= n->batch;
 	case NAMES_RMDIR:
-		return e->acts & 1u << NAMES_MKDIR;
+		return false;
 	case NAMES_RENAME:
 		return is_moved_back(thread, e);
 	default:
@@ -161,7 +161,7 @@ static struct name_event *choose_by_name(const struct names *n, const struct thr
 
 /* All of one kind, in order, while a record of this thread is missing: only a name can tell; what
  * lies before it belongs to the missing ones. */
-static struct name_event *choose_out_of_step(const struct names *n, const struct thread *thread,
+static struct name_event *choose_out_of_step(const struct names *n, struct thread *thread,
 					     const struct names_query *q)
 {
 	struct name_event *chosen = choose_by_name(n, thread, q);
@@ -169,36 +169,97 @@ static struct name_event *choose_out_of_step(const struct names *n, const struct
 	for (struct name_event *e = thread->first; e && e != chosen; e = e->sibling)
 		if (chosen && is_pure(e) && is_open_for(e, q->act))
 			e->taken |= 1u << q->act;
+	thread->owed = 0;
 	return chosen;
+}
+
+/* An act's event was read with this batch or the one before; older ones are of acts that are owed,
+ * unless the thread was held up in its call and has no newer ones. */
+static void leave_behind(const struct names *n, struct thread *thread, enum names_act act)
+{
+	bool has_newer = false;
+
+	for (struct name_event *e = thread->first; e; e = e->sibling)
+		if (is_open_for(e, act) && e->batch + NAMES_MERGEABLE >= n->batch)
+			has_newer = true;
+	for (struct name_event *e = thread->first; has_newer && e; e = e->sibling)
+		if (is_open_for(e, act) && e->batch + NAMES_MERGEABLE < n->batch) {
+			e->taken |= 1u << act;
+			thread->owed -= thread->owed > 0;
+		}
+}
+
+/* What was made and removed within one batch was not removed before its making was recorded. */
+static bool is_due(const struct name_event *e, enum names_act act)
+{
+	enum names_act made = act == NAMES_RMDIR ? NAMES_MKDIR : NAMES_CREATE;
+
+	return act == NAMES_RENAME || !is_open_for(e, made);
+}
+
+/* The events that one of a thread's removals or moves may be. */
+struct choice {
+	struct name_event *chosen; /* by what the call was given */
+	struct name_event *only;   /* the one that it must be, if count is 1 */
+	size_t count;
+	size_t passed; /* events before `chosen` that must be of earlier acts */
+	bool is_any_open;
+};
+
+static struct choice look_in_order(const struct thread *thread, const struct names_query *q)
+{
+	struct choice choice = {0};
+	size_t passed = 0;
+
+	for (struct name_event *e = thread->first; e && passed <= thread->owed; e = e->sibling) {
+		if (!is_open_for(e, q->act))
+			continue;
+		choice.is_any_open = true;
+		bool is_whole = is_wholly(e, q);
+		if (is_whole || (!choice.chosen && is_by_name(e, q))) {
+			choice.chosen = e;
+			choice.passed = passed;
+		}
+		if (is_whole)
+			break;
+		if (passed == 0 && is_due(e, q->act)) {
+			choice.only = e;
+			choice.count++;
+		}
+		passed += is_pure(e);
+	}
+	return choice;
+}
+
+static void settle_passed(struct thread *thread, const struct choice *choice, enum names_act act)
+{
+	for (struct name_event *e = thread->first; e != choice->chosen; e = e->sibling)
+		if (is_pure(e) && is_open_for(e, act))
+			e->taken |= 1u << act;
+	thread->owed -= choice->passed;
 }
 
 /*
  * Removed and moved: each such event is of a recorded call, so the first one that is open is this
- * act's, or one before it that a merge has put out of its place, or an act was merged into one that
- * is taken.
+ * act's; or one before it that a merge has put out of its place; or, where earlier acts went
+ * without their events, one of as many behind it; or the act was merged into one that is taken.
  */
-static struct name_event *choose_in_order(const struct names *n, const struct thread *thread,
+static struct name_event *choose_in_order(const struct names *n, struct thread *thread,
 					  const struct names_query *q)
 {
-	struct name_event *by_name = NULL, *only = NULL;
-	size_t choices = 0;
+	leave_behind(n, thread, q->act);
+	struct choice choice = look_in_order(thread, q);
 
-	for (struct name_event *e = thread->first; e; e = e->sibling) {
-		if (!is_open_for(e, q->act))
-			continue;
-		choices++;
-		only = e;
-		if (is_wholly(e, q))
-			return e;
-		if (!by_name && is_by_name(e, q))
-			by_name = e;
-		if (is_pure(e))
-			break;
+	if (choice.chosen) {
+		settle_passed(thread, &choice, q->act);
+		return choice.chosen;
 	}
-	if (by_name || choices == 0)
-		return by_name ? by_name : repeated(n, thread, q);
-	if (choices == 1 && !has_repeatable(n, thread, q) && (is_beside(only, q) || !only->path))
-		return only;
+	if (!choice.is_any_open)
+		return repeated(n, thread, q);
+	if (thread->owed == 0 && choice.count == 1 && !has_repeatable(n, thread, q) &&
+	    (is_beside(choice.only, q) || !choice.only->path))
+		return choice.only;
+	thread->owed++;
 	return NULL;
 }
 
@@ -248,6 +309,8 @@ bool names_find(struct names *n, const struct names_query *query, struct names_a
 	struct thread *thread = *names_thread_at(n, query->tid);
 	struct name_event *event = thread ? choose(n, thread, query) : NULL;
 
+	if (query->is_link)
+		n->link_batch = n->batch;
 	if (event)
 		event->taken |= 1u << query->act;
 

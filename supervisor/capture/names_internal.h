@@ -33,6 +33,7 @@ struct thread {
 	struct name_event *first, *last;
 	uint32_t tid;
 	uint32_t sequence; /* of the last record; 0: not known */
+	uint32_t owed;	   /* acts whose events could not be told, and are still open */
 };
 
 struct names {
@@ -42,9 +43,10 @@ struct names {
 	struct name_event *fresh;	 /* first without its paths; NULL: none */
 	struct name_event *batch_first;	 /* first of this batch; NULL: none yet */
 	bool has_moved_directory;	 /* in this batch */
+	uint64_t link_batch;		 /* in which something got a further name by a link */
 	struct thread *threads[NAMES_THREADS];
 	uint64_t batch;
-	size_t count;
+	size_t count, thread_count;
 	bool has_overflowed; /* since the last take */
 	struct names_counts counts;
 	uint8_t *buffer; /* READ_BYTES */
