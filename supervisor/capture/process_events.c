@@ -213,7 +213,8 @@ int translate_process_exit(struct capture *c, const struct wire_record *record)
 		event_put_u64(e, FIELD_exit_code, wire->exit_code >> 8 & 0xff);
 	if (signal && wire->exit_code & 0x80)
 		event_put_bool(e, FIELD_core_dumped, true);
-	event_put_u64(e, FIELD_usage_cpu_ns, wire->cpu_ns);
+	if (wire->cpu_ns) /* 0: it ran less than the scheduler has counted yet */
+		event_put_u64(e, FIELD_usage_cpu_ns, wire->cpu_ns);
 	if (wire->memory_peak)
 		event_put_u64(e, FIELD_usage_memory_peak, wire->memory_peak);
 	if (wire->head.boot_ns >= wire->head.start_ns)
