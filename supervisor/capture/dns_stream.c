@@ -208,6 +208,9 @@ static int feed(struct dns_streams *s, struct dns_stream *t, const uint8_t *data
 static int hold(struct dns_streams *s, struct dns_stream *t, uint32_t sequence, const void *data,
 		size_t size)
 {
+	for (size_t i = 0; i < t->held_count; i++)
+		if (t->held[i].sequence == sequence && t->held[i].size >= size)
+			return 0; /* again */
 	uint8_t *copy = malloc(size);
 	if (!copy)
 		return -ENOMEM;
