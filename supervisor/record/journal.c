@@ -110,8 +110,6 @@ static int write_queue(struct journal *j)
 
 static int sync_file(struct journal *j, int fd)
 {
-	if (j->sync_failed)
-		return -EIO;
 	if (!j->options.system->sync(j->options.system->context, fd))
 		return 0;
 	j->error = -errno;

@@ -106,6 +106,9 @@ static void a_value_is_checked(void **state)
 	static const char bad_flag[] = HEAD("\x0a") "\x05\x01"
 						    "a"
 						    "\x09\x02";
+	/* exec.start (6) has a terminal: field 25 */
+	static const char good_bool[] = HEAD("\x06") "\x32\x01";
+	static const char bad_bool[] = HEAD("\x06") "\x32\x02";
 	static const char no_digest[] = HEAD("\x0a") "\x05\x01"
 						     "a"
 						     "\x09\x01"
@@ -114,9 +117,13 @@ static void a_value_is_checked(void **state)
 	(void)state;
 	assert_int_equal(EVENT_process_exec_failed, 10);
 	assert_int_equal(FIELD_proc, 2);
+	assert_int_equal(EVENT_exec_start, 6);
+	assert_int_equal(FIELD_tty, 25);
 	assert_int_equal(decode(twice, sizeof(twice) - 1), -EBADMSG);
 	assert_int_equal(decode(text_too_long, sizeof(text_too_long) - 1), -EBADMSG);
 	assert_int_equal(decode(cut_number, sizeof(cut_number) - 1), -EBADMSG);
+	assert_int_equal(decode(good_bool, sizeof(good_bool) - 1), 0);
+	assert_int_equal(decode(bad_bool, sizeof(bad_bool) - 1), -EBADMSG);
 	assert_int_equal(decode(bad_flag, sizeof(bad_flag) - 1), -EBADMSG);
 	assert_int_equal(decode(no_digest, sizeof(no_digest) - 1), -EBADMSG);
 }

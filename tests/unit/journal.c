@@ -3,6 +3,7 @@
  */
 #include "sample_journal.h"
 #include "supervisor/record/journal_format.h"
+#include "supervisor/record/seal.h"
 #include "supervisor/record/segment.h"
 
 #include <errno.h>
@@ -139,14 +140,17 @@ static void blocks_are_sealed_by_size_age_and_sync(void **state)
 	assert_int_equal(journal_flush(j, 9999), 0); /* nothing to seal */
 	assert_int_equal(count_frames(&s, 0, FRAME_SEAL), 1);
 
-	sample_append(j, 1);
+	sample_append(j, 1); /* its age is its own */
+	assert_int_equal(journal_flush(j, 10000), 0);
+	assert_int_equal(journal_flush(j, 10999), 0);
+	assert_int_equal(count_frames(&s, 0, FRAME_SEAL), 1);
 	assert_int_equal(journal_sync(j), 0);
 	assert_int_equal(count_frames(&s, 0, FRAME_SEAL), 2);
 	assert_int_equal(journal_sync(j), 0);
 	assert_int_equal(count_frames(&s, 0, FRAME_SEAL), 2);
 
 	sample_append(j, 200); /* some 75 bytes each */
-	assert_int_equal(journal_flush(j, 10000), 0);
+	assert_int_equal(journal_flush(j, 11000), 0);
 	assert_in_range(count_frames(&s, 0, FRAME_SEAL), 4, 7);
 	journal_close(j);
 	assert_whole(&s, 202, true);
@@ -245,6 +249,56 @@ static void an_open_block_goes_on_after_a_crash(void **state)
 	assert_int_equal(journal_close(j), 0);
 	assert_whole(&s, 20, true); /* no gap: nothing was cut */
 	assert_int_equal(count_frames(&s, 0, FRAME_SEAL), 2);
+	scratch_free(&s);
+}
+
+/* Over crashes, ends and segments: blocks are numbered through, and each names the one before. */
+static void the_chain_has_no_break(void **state)
+{
+	struct scratch s = scratch_new();
+	struct world w = {.room = UINT64_MAX};
+	struct journal_options options = {
+		.segment_bytes = 3000, .block_bytes = 700, .system = WORLD(&w)};
+	uint8_t previous[HASH_SIZE] = {0};
+	uint64_t blocks = 0;
+	uint32_t number;
+
+	(void)state;
+	for (int round = 0; round < 6; round++) {
+		struct journal *j = sample_open(&s, &options);
+
+		sample_append(j, 30);
+		assert_int_equal(journal_flush(j, 1), 0);
+		if (round % 2)
+			journal_close(j);
+		else
+			crash(j, &w);
+		w = (struct world){.room = UINT64_MAX};
+	}
+	for (int64_t at = -1; !segment_after(s.fd, at, &number); at = number) {
+		struct segment *segment;
+		struct finish finish;
+		struct frame frame;
+		struct seal seal;
+
+		assert_int_equal(segment_open(s.fd, number, &segment), 0);
+		assert_int_equal(segment_head(segment)->blocks, blocks);
+		assert_memory_equal(segment_head(segment)->previous, previous, HASH_SIZE);
+		while (segment_next_raw(segment, &frame) == SEGMENT_FRAME) {
+			if (frame.type == FRAME_SEAL) {
+				assert_true(seal_get(frame.payload, &seal));
+				assert_int_equal(seal.block, blocks++);
+				assert_memory_equal(seal.previous, previous, HASH_SIZE);
+				seal_hash(frame.payload.data, previous);
+			} else if (frame.type == FRAME_FINISH) {
+				assert_true(finish_get(frame.payload, &finish));
+				assert_int_equal(finish.blocks, blocks);
+			}
+		}
+		segment_free(segment);
+	}
+	assert_in_range(blocks, 12, 60);
+	assert_whole(&s, 180, true);
 	scratch_free(&s);
 }
 
@@ -659,6 +713,7 @@ int main(void)
 		cmocka_unit_test(one_flush_may_fill_many_segments),
 		cmocka_unit_test(a_closed_journal_goes_on_in_a_new_segment),
 		cmocka_unit_test(an_open_block_goes_on_after_a_crash),
+		cmocka_unit_test(the_chain_has_no_break),
 		cmocka_unit_test(a_failed_write_goes_on_at_its_byte),
 		cmocka_unit_test(a_failed_sync_is_for_good),
 		cmocka_unit_test(a_torn_tail_is_cut_and_declared),

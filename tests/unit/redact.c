@@ -520,24 +520,69 @@ static void what_is_old_is_given_out(void **state)
 /* However slowly it comes, of a secret less than REDACT_SECRET_MIN bytes are given out. */
 static void patience_does_not_help(void **state)
 {
+	static const char text[] = TOKEN "\n" TOKEN "\n";
 	struct redactor *r = new_redactor();
 	struct output out = {0};
 	struct event e;
 	uint64_t offset = 0;
 
 	(void)state;
-	for (size_t i = 0; i < strlen(TOKEN); i++) {
-		write_piece(r, "stdout", &offset, i, TOKEN + i, 1, &out);
+	for (size_t i = 0; i < sizeof(text) - 1; i++) {
+		write_piece(r, "stdout", &offset, i, text + i, 1, &out);
 		assert_int_equal(redact_flush(r, UINT64_MAX, emit, &out), 0);
 	}
-	write_piece(r, "stdout", &offset, 99, "\n", 1, &out);
 	simplify(&out);
-	assert_data(&out, "s3cr3t-*****\n");
+	assert_data(&out, "s3cr3t-*****\ns3cr3t-*****\n");
 	assert_int_equal(out.next_offset, offset);
 	assert_true(redact_summary(r, &e));
-	assert_int_equal(event_u64(&e, FIELD_count, 0), 1);
+	assert_int_equal(event_u64(&e, FIELD_count, 0), 2);
 	redactor_free(r);
 	output_free(&out);
+}
+
+/* What is held of several pieces has the time of the oldest. */
+static void held_pieces_have_the_first_time(void **state)
+{
+	struct redactor *r = new_redactor();
+	struct output out = {0};
+	uint64_t offset = 0;
+
+	(void)state;
+	write_piece(r, "stdout", &offset, 10, "s3c", 3, &out);
+	write_piece(r, "stdout", &offset, 20, "r3t", 3, &out);
+	assert_int_equal(redact_flush(r, 11, emit, &out), 0);
+	assert_int_equal(out.count, 1);
+	assert_true(holds(&out.lines, "\"boot_ns\":10,"));
+	write_piece(r, "stdout", &offset, 30, "-t", 2, &out);
+	assert_int_equal(redact_flush(r, 30, emit, &out), 0);
+	assert_int_equal(out.count, 1);
+	write_piece(r, "stdout", &offset, 40, "!", 1, &out);
+	assert_true(holds(&out.lines, "\"boot_ns\":30,"));
+	assert_data(&out, "s3cr3t-t!");
+	redactor_free(r);
+	output_free(&out);
+}
+
+static void the_longest_of_secrets_is_taken(void **state)
+{
+	static const struct redact_secret list[] = {SECRET("SHORT", "abcdefgh"),
+						    SECRET("LONG", "abcdefghij"),
+						    SECRET("MIDDLE", "abcdefghi")};
+
+	(void)state;
+	for (size_t first = 0; first < 3; first++) {
+		struct redact_secret turned[3] = {list[first], list[(first + 1) % 3],
+						  list[(first + 2) % 3]};
+		struct output out = {0};
+		struct redactor *r;
+
+		assert_int_equal(redactor_new(key, turned, 3, &r), 0);
+		redact_path(r, "xabcdefghijk", &out);
+		assert_true(holds(&out.lines, "\"x[REDACTED:LONG:"));
+		assert_true(holds(&out.lines, "]k\""));
+		redactor_free(r);
+		output_free(&out);
+	}
 }
 
 static void a_jump_in_the_stream_parts_it(void **state)
@@ -644,6 +689,8 @@ int main(void)
 		cmocka_unit_test(a_cut_piece_says_its_true_size),
 		cmocka_unit_test(what_is_old_is_given_out),
 		cmocka_unit_test(patience_does_not_help),
+		cmocka_unit_test(held_pieces_have_the_first_time),
+		cmocka_unit_test(the_longest_of_secrets_is_taken),
 		cmocka_unit_test(a_jump_in_the_stream_parts_it),
 		cmocka_unit_test(more_streams_than_places),
 		cmocka_unit_test(a_cut_piece_ends_its_stream),
