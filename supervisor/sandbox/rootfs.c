@@ -65,6 +65,19 @@ static const struct furniture {
 	{"workspace", 0755, SESSION_AGENT},
 };
 
+static const struct furniture_file {
+	const char *path, *text;
+} furniture_files[] = {
+	{"etc/passwd", "root:x:0:0:root:/root:/bin/sh\n"
+		       "daemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin\n"
+		       "bin:x:2:2:bin:/bin:/usr/sbin/nologin\n"
+		       "agent:x:1000:1000:agent:/home/agent:/bin/sh\n"
+		       "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"},
+	{"etc/group",
+	 "root:x:0:\ndaemon:x:1:\nbin:x:2:\nsys:x:3:\nadm:x:4:\ntty:x:5:\nmail:x:8:\nutmp:x:43:\n"
+	 "staff:x:50:\nusers:x:100:\nagent:x:1000:\nnogroup:x:65534:\n"},
+};
+
 static bool is_directory(const char *path)
 {
 	struct stat st;
@@ -215,6 +228,13 @@ static int furnish(const struct launch_request *request)
 		const struct furniture *f = &furniture[i];
 
 		r = tree_make_directory(fd, f->path, f->mode, request->uid_base + f->owner);
+		if (r < 0)
+			return r;
+	}
+	for (size_t i = 0; i < COUNT(furniture_files); i++) {
+		const struct furniture_file *f = &furniture_files[i];
+
+		r = tree_write_file(fd, f->path, f->text, strlen(f->text), request->uid_base);
 		if (r < 0)
 			return r;
 	}

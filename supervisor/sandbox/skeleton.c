@@ -79,14 +79,6 @@ static const char *const never[] = {"private", "*key*"};
 static const struct written {
 	const char *path, *text;
 } written[] = {
-	{"etc/passwd", "root:x:0:0:root:/root:/bin/sh\n"
-		       "daemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin\n"
-		       "bin:x:2:2:bin:/bin:/usr/sbin/nologin\n"
-		       "agent:x:1000:1000:agent:/home/agent:/bin/sh\n"
-		       "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"},
-	{"etc/group",
-	 "root:x:0:\ndaemon:x:1:\nbin:x:2:\nsys:x:3:\nadm:x:4:\ntty:x:5:\nmail:x:8:\nutmp:x:43:\n"
-	 "staff:x:50:\nusers:x:100:\nagent:x:1000:\nnogroup:x:65534:\n"},
 	{"etc/nsswitch.conf",
 	 "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nnetworks: files\n"
 	 "protocols: files\nservices: files\nethers: files\nrpc: files\n"},
