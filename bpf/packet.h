@@ -112,10 +112,13 @@ static __always_inline void packet_address(const struct packet *p, const __u8 *a
 }
 
 /* The running task sends. Programs on packets have no call for its cgroup before 6.10. */
-static __always_inline void fill_sender(const struct session_slot *slot, struct wire_head *head)
+SHARED int fill_sender(const struct session_slot *slot, struct wire_head *head)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 
+	if (!slot || !head)
+		return 0;
 	fill_head(slot, head, task);
 	head->cgroup = ancestor_of(BPF_CORE_READ(task, cgroups, dfl_cgrp), session_level + 1);
+	return 0;
 }
