@@ -36,7 +36,9 @@ static void bare_environment(char *ret_env[ENV_MAX + 1])
 	ret_env[count] = NULL;
 }
 
-/* SIGINT of the user's terminal is for the command; all other signals are as for a new process. */
+/* SIGINT of the user's terminal is for the command; and a process that relays from and to a
+ * terminal must not be stopped by it as one of its background jobs: so each has a session of its
+ * own. All other signals are as for a new process. */
 static int set_signals(posix_spawnattr_t *attributes)
 {
 	sigset_t none, all;
@@ -47,9 +49,8 @@ static int set_signals(posix_spawnattr_t *attributes)
 	sigdelset(&all, SIGSTOP);
 	posix_spawnattr_setsigmask(attributes, &none);
 	posix_spawnattr_setsigdefault(attributes, &all);
-	posix_spawnattr_setpgroup(attributes, 0);
 	return posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
-							    POSIX_SPAWN_SETPGROUP);
+							    POSIX_SPAWN_SETSID);
 }
 
 static int set_descriptors(posix_spawn_file_actions_t *actions, int socket)
