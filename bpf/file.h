@@ -43,26 +43,71 @@ static __always_inline struct file_work *work_of_cpu(void)
 	return bpf_map_lookup_elem(&file_work, &zero);
 }
 
-/* References to @file; not positive when it is gone. */
-static __always_inline long file_references(struct file *file)
+/* ---- one look at a file ---- */
+
+/* A field of what was copied; should a kernel have it farther behind, it is read by itself. */
+#define COPIED(copy, pointer, field)                                                               \
+	(bpf_core_field_offset(pointer->field) + sizeof((pointer)->field) <= sizeof(copy)          \
+		 ? ((typeof(pointer))(copy))->field                                                \
+		 : BPF_CORE_READ(pointer, field))
+#define OF_FILE(v, field) COPIED((v)->file_copy, (v)->file, field)
+#define OF_INODE(v, field) COPIED((v)->inode_copy, (v)->inode, field)
+
+/* NULL: there is no such file. The view is the CPU's only one. */
+static __always_inline struct file_view *view_file(struct file *file)
 {
+	struct file_work *work = work_of_cpu();
+	__u32 size = bpf_core_type_size(struct file);
+	struct file_view *view;
+
+	if (!work || !file)
+		return NULL;
+	view = &work->view;
+	view->file = file;
+	if (bpf_probe_read_kernel(view->file_copy, size > FILE_COPY ? FILE_COPY : size, file))
+		return NULL;
+	view->inode = NULL;
+	return view;
+}
+
+/* The same with the beginning of its inode. */
+static __always_inline bool view_inode(struct file_view *view)
+{
+	struct file *file = view->file;
+	struct inode *inode = COPIED(view->file_copy, file, f_inode);
+
+	view->inode = inode;
+	return bpf_probe_read_kernel(view->inode_copy, INODE_COPY, inode) == 0;
+}
+
+/* References to the file; not positive when it is gone. */
+static __always_inline long file_references(const struct file_view *view)
+{
+	struct file *file = view->file;
 	struct file___ref *since_6_13 = (void *)file;
 
 	if (bpf_core_field_exists(file->f_count))
-		return BPF_CORE_READ(file, f_count.counter);
-	return BPF_CORE_READ(since_6_13, f_ref.refcnt.counter) + 1;
+		return COPIED(view->file_copy, file, f_count.counter);
+	return COPIED(view->file_copy, since_6_13, f_ref.refcnt.counter) + 1;
 }
 
-static __always_inline bool is_internal(struct file *file)
+static __always_inline bool is_internal(const struct file_view *view)
 {
-	return BPF_CORE_READ(file, f_path.mnt, mnt_flags) & MNT_INTERNAL;
+	struct vfsmount *mnt = OF_FILE(view, f_path.mnt);
+
+	return BPF_CORE_READ(mnt, mnt_flags) & MNT_INTERNAL;
 }
 
-static __always_inline bool is_unnamed(struct file *file)
+static __always_inline bool is_unnamed(const struct file_view *view)
 {
-	struct dentry *dentry = BPF_CORE_READ(file, f_path.dentry);
+	struct dentry *dentry = OF_FILE(view, f_path.dentry);
 
 	return !BPF_CORE_READ(dentry, d_hash.pprev) && BPF_CORE_READ(dentry, d_parent) != dentry;
+}
+
+static __always_inline bool is_regular(const struct file_view *view)
+{
+	return (OF_INODE(view, i_mode) & S_IFMT) == S_IFREG;
 }
 
 /* The directory from which a name leads on that a call was given; NULL: the name leads nowhere. */
@@ -102,27 +147,28 @@ static __always_inline bool path_is_remembered(const struct written_file *entry,
 	       counts->opens - entry->file_id < REMEMBERED_OPENS - OPENS_UNDER_WAY;
 }
 
-/* @file NULL: it is gone already, and the entry is all that is known. */
-static __noinline int emit_modify(struct session_slot *slot, struct file *file,
+/* @view NULL: the file is gone already, and the entry is all that is known. */
+static __noinline int emit_modify(struct session_slot *slot, struct file_view *view,
 				  struct written_file *entry)
 {
 	__u32 length = 0, index = slot->slot, flags = 0;
 	struct file_counts *counts = bpf_map_lookup_elem(&file_counts, &index);
 	struct wire_file_modify *r = EMIT_BEGIN(slot, file_modify);
+	bool is_there = view && view_inode(view);
 
 	if (!r)
 		return 0;
 	r->file_id = entry->file_id;
 	r->dev = entry->dev;
 	r->ino = entry->ino;
-	r->size = file ? BPF_CORE_READ(file, f_inode, i_size) : entry->size;
+	r->size = is_there ? OF_INODE(view, i_size) : entry->size;
 	r->bytes_written = entry->bytes;
 	r->methods = entry->methods;
 	r->writers = entry->writers;
 	r->mode = entry->mode;
-	if (file && !path_is_remembered(entry, counts))
-		length = path_tail(r, &file->f_path, PATH_ROOM, &flags);
-	else if (file && is_unnamed(file))
+	if (is_there && !path_is_remembered(entry, counts))
+		length = path_tail(r, &view->file->f_path, PATH_ROOM, &flags);
+	else if (is_there && is_unnamed(view))
 		flags = PATH_DELETED;
 	r->path_flags = flags;
 	EMIT_TAIL(r, path, length);
@@ -133,23 +179,25 @@ static __noinline int emit_modify(struct session_slot *slot, struct file *file,
 
 /* The description ends: report what was written through it, forget it. */
 static __noinline __attribute__((unused)) int end_entry(struct session_slot *slot,
-							struct file *file, struct written_key *key,
+							struct file_view *view,
+							struct written_key *key,
 							struct written_file *entry)
 {
 	__u32 index = key->slot;
 	struct file_counts *counts = bpf_map_lookup_elem(&file_counts, &index);
 
 	if (entry->methods)
-		emit_modify(slot, file, entry);
+		emit_modify(slot, view, entry);
 	if (bpf_map_delete_elem(&written_files, key) == 0 && counts)
 		__sync_fetch_and_add(&counts->live, -1);
 	return 0;
 }
 
 /* Is the struct file of this entry another one by now, or none? */
-static __always_inline bool entry_is_stale(struct file *file, const struct written_file *entry)
+static __always_inline bool entry_is_stale(const struct file_view *view,
+					   const struct written_file *entry)
 {
-	return file_references(file) <= 0 || (__u64)BPF_CORE_READ(file, f_inode) != entry->inode;
+	return !view || file_references(view) <= 0 || (__u64)OF_FILE(view, f_inode) != entry->inode;
 }
 
 /* ---- its beginning ---- */
@@ -162,33 +210,44 @@ struct opening {
 	__u32 state; /* enum file_open_state */
 };
 
-/* @file NULL: the descriptor led to another file when the call returned. Returns the length of the
+static __always_inline __u32 dev_of(const struct file_view *view)
+{
+	struct super_block *sb = OF_INODE(view, i_sb);
+
+	return BPF_CORE_READ(sb, s_dev);
+}
+
+static __always_inline void put_opened(struct wire_file_open *r, const struct file_view *view)
+{
+	r->dev = view ? dev_of(view) : 0;
+	r->ino = view ? OF_INODE(view, i_ino) : 0;
+	r->size = view ? OF_INODE(view, i_size) : 0;
+	r->mode = view ? OF_INODE(view, i_mode) : 0;
+}
+
+/* @view NULL: the descriptor led to another file when the call returned. Returns the length of the
  * path that was sent. */
-static __always_inline __u32 emit_open(struct session_slot *slot, struct file *file, __u64 file_id,
-				       const struct opening *opening)
+static __noinline __attribute__((unused)) __u32
+emit_open(struct session_slot *slot, struct file_view *view, __u64 file_id, struct opening *opening)
 {
 	struct wire_file_open *r = EMIT_BEGIN(slot, file_open);
-	struct inode *inode = file ? BPF_CORE_READ(file, f_inode) : NULL;
 	__u32 length = 0, flags = 0, path_length;
 
 	if (!r)
 		return 0;
 	r->file_id = file_id;
-	r->dev = BPF_CORE_READ(inode, i_sb, s_dev);
-	r->ino = BPF_CORE_READ(inode, i_ino);
-	r->size = BPF_CORE_READ(inode, i_size);
+	put_opened(r, view);
 	r->flags = opening->flags;
-	r->mode = BPF_CORE_READ(inode, i_mode);
 	r->state = opening->state;
-	if (file)
-		length = path_tail(r, &file->f_path, PATH_ROOM, &flags);
+	if (view)
+		length = path_tail(r, &view->file->f_path, PATH_ROOM, &flags);
 	EMIT_TAIL(r, path, length);
 	r->path_flags = flags;
 	path_length = length;
 
 	length = 0;
 	flags = 0;
-	if (!file && opening->directory)
+	if (!view && opening->directory)
 		length = path_tail(r, opening->directory, PATH_ROOM, &flags);
 	EMIT_TAIL(r, directory, length);
 	r->directory_flags = flags;
@@ -198,59 +257,44 @@ static __always_inline __u32 emit_open(struct session_slot *slot, struct file *f
 	return emit_end(slot, r) == 0 ? path_length : 0;
 }
 
-static __always_inline __u64 new_file_id(const struct session_slot *slot)
-{
-	__u32 index = slot->slot;
-	struct file_counts *counts = bpf_map_lookup_elem(&file_counts, &index);
-
-	return counts ? __sync_fetch_and_add(&counts->opens, 1) + 1 : 0;
-}
-
 static __always_inline struct written_key key_of(const struct session_slot *slot, struct file *file)
 {
 	return (struct written_key){.file = (__u64)file, .slot = slot->slot};
 }
 
-/* Remember a description that may be written to; its record is out already. */
-static __always_inline struct written_file *remember(struct session_slot *slot, struct file *file,
-						     __u64 file_id, __u64 known_renames)
+/* A description that may be written to begins, or is met for the first time: its record, then its
+ * entry. false: there is no entry. */
+static __noinline __attribute__((unused)) bool begin_entry(struct session_slot *slot,
+							   struct file_view *view,
+							   struct opening *opening, __u32 methods)
 {
-	struct inode *inode = BPF_CORE_READ(file, f_inode);
-	struct written_key key = key_of(slot, file);
+	struct written_key key = key_of(slot, view->file);
 	struct file_work *work = work_of_cpu();
 	struct written_file *fresh;
 	struct file_counts *counts;
-	__u32 index = slot->slot;
+	__u32 index = slot->slot, length;
 
-	if (!work)
-		return NULL;
+	counts = bpf_map_lookup_elem(&file_counts, &index);
+	if (!work || !counts)
+		return false;
 	fresh = &work->fresh;
 	__builtin_memset(fresh, 0, sizeof(*fresh));
-	fresh->file_id = file_id;
-	fresh->inode = (__u64)inode;
-	fresh->dev = BPF_CORE_READ(inode, i_sb, s_dev);
-	fresh->ino = BPF_CORE_READ(inode, i_ino);
-	fresh->size = BPF_CORE_READ(inode, i_size);
-	fresh->mode = BPF_CORE_READ(inode, i_mode);
-	fresh->renames = known_renames;
+	fresh->file_id = __sync_fetch_and_add(&counts->opens, 1) + 1;
+	fresh->renames = renames;
+	fresh->methods = methods;
+	length = emit_open(slot, view, fresh->file_id, opening);
+	if (length == 0 || length > REMEMBERED_PATH_MAX)
+		fresh->renames = ~0ull;
+
+	fresh->inode = (__u64)view->inode;
+	fresh->dev = dev_of(view);
+	fresh->ino = OF_INODE(view, i_ino);
+	fresh->size = OF_INODE(view, i_size);
+	fresh->mode = OF_INODE(view, i_mode);
 	if (bpf_map_update_elem(&written_files, &key, fresh, BPF_ANY)) {
 		count_loss(slot, WIRE_CLASS_file, LOSS_MAP_FULL);
-		return NULL;
+		return false;
 	}
-	counts = bpf_map_lookup_elem(&file_counts, &index);
-	if (counts)
-		__sync_fetch_and_add(&counts->live, 1);
-	return bpf_map_lookup_elem(&written_files, &key);
-}
-
-/* A description that may be written to begins, or is met for the first time. */
-static __noinline __attribute__((unused)) struct written_file *
-begin_entry(struct session_slot *slot, struct file *file, struct opening *opening)
-{
-	__u64 file_id = new_file_id(slot), known_renames = renames;
-	__u32 length = emit_open(slot, file, file_id, opening);
-
-	if (length == 0 || length > REMEMBERED_PATH_MAX)
-		known_renames = ~0ull;
-	return remember(slot, file, file_id, known_renames);
+	__sync_fetch_and_add(&counts->live, 1);
+	return true;
 }

@@ -33,22 +33,25 @@ static __always_inline void note_writer(struct session_slot *slot, struct writte
 		__sync_fetch_and_add(&entry->writers, 1);
 }
 
-/* The entry of @file, made now if the file was opened where nobody looked. */
-static __always_inline struct written_file *entry_of(struct session_slot *slot, struct file *file,
-						     struct inode *inode)
+/* The entry of the file in view, made now if the file was opened where nobody looked. */
+static __noinline __attribute__((unused)) struct written_file *entry_of(struct session_slot *slot,
+									struct file_view *view)
 {
 	struct opening opening = {.state = FILE_OPEN_LATE};
-	struct written_key key = key_of(slot, file);
+	struct written_key key = key_of(slot, view->file);
 	struct written_file *entry = bpf_map_lookup_elem(&written_files, &key);
 
-	if (entry && entry->inode == (__u64)inode)
+	if (entry && entry->inode == (__u64)view->inode)
 		return entry;
 	if (entry)
 		end_entry(slot, NULL, &key, entry);
-	if (is_internal(file))
+	view = view_file(view->file);
+	if (!view || !view_inode(view) || is_internal(view))
 		return NULL;
-	opening.flags = BPF_CORE_READ(file, f_flags);
-	return begin_entry(slot, file, &opening);
+	opening.flags = OF_FILE(view, f_flags);
+	if (!begin_entry(slot, view, &opening, 0))
+		return NULL;
+	return bpf_map_lookup_elem(&written_files, &key);
 }
 
 /* @bytes: 0 where the call does not say how many. */
@@ -62,17 +65,32 @@ static __always_inline void add_to_entry(struct session_slot *slot, struct writt
 	note_writer(slot, entry);
 }
 
+/* Only what a write needs of a file: its inode. NULL: none, or none that is recorded. */
+static __always_inline struct file_view *view_written(struct file *file)
+{
+	struct file_work *work = work_of_cpu();
+	struct file_view *view;
+
+	if (!work || !file)
+		return NULL;
+	view = &work->view;
+	view->file = file;
+	view->inode = BPF_CORE_READ(file, f_inode);
+	if (bpf_probe_read_kernel(view->inode_copy, INODE_COPY, view->inode))
+		return NULL;
+	return is_regular(view) ? view : NULL;
+}
+
 /* Something was written through @file. NULL: it is none that is recorded. */
 static __always_inline struct written_file *account(struct session_slot *slot, struct file *file,
 						    __u64 bytes, __u32 method)
 {
-	struct inode *inode = file ? BPF_CORE_READ(file, f_inode) : NULL;
-	struct written_file *entry;
+	struct file_view *view = view_written(file);
+	struct written_file *entry = view ? entry_of(slot, view) : NULL;
 
-	if (!inode || (BPF_CORE_READ(inode, i_mode) & S_IFMT) != S_IFREG)
+	if (!entry)
 		return NULL;
-	entry = entry_of(slot, file, inode);
-	if (entry)
-		add_to_entry(slot, entry, bytes, method);
+	add_to_entry(slot, entry, bytes, method);
+	entry->size = OF_INODE(view, i_size);
 	return entry;
 }

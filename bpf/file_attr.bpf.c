@@ -200,9 +200,8 @@ static __always_inline void put_request(struct wire_file_attr *r, const struct n
 	EMIT_TAIL(r, xattr, length);
 }
 
-/* @entry NULL: what the size was before is not known. */
-static __always_inline void emit_attr(struct session_slot *slot, const struct name_call *call,
-				      const struct written_file *entry)
+/* The size of the call is the one before it where that is known, else the one asked for. */
+static __always_inline void emit_attr(struct session_slot *slot, const struct name_call *call)
 {
 	struct wire_file_attr *r = EMIT_BEGIN(slot, file_attr);
 	struct path *object;
@@ -213,9 +212,9 @@ static __always_inline void emit_attr(struct session_slot *slot, const struct na
 	r->dev = 0;
 	r->ino = 0;
 	r->size = call->size;
-	r->old_size = entry ? entry->size : 0;
+	r->old_size = call->size;
 	r->change = call->operation;
-	r->known = call->known | (entry ? FILE_KNOWN_OLD_SIZE : 0);
+	r->known = call->known;
 	r->mode = call->mode & MODE_BITS;
 	r->uid = call->uid;
 	r->gid = call->gid;
@@ -240,7 +239,7 @@ int BPF_PROG(on_exit_attr, struct pt_regs *regs, long ret)
 	slot = session_of_current();
 	work = work_of_cpu();
 	if (slot && work && read_call(regs, &work->call))
-		emit_attr(slot, &work->call, NULL);
+		emit_attr(slot, &work->call);
 	return 0;
 }
 
@@ -279,6 +278,7 @@ int BPF_PROG(on_exit_ftruncate, struct pt_regs *regs, long ret)
 {
 	struct written_file *entry;
 	struct session_slot *slot;
+	struct written_key key;
 	struct name_call *call;
 	struct file *file;
 
@@ -289,11 +289,14 @@ int BPF_PROG(on_exit_ftruncate, struct pt_regs *regs, long ret)
 	if (!slot || !call)
 		return 0;
 	file = file_of_fd(SYSCALL_ARG1(regs));
-	entry = account(slot, file, 0, FILE_METHOD_truncate);
-	if (!entry)
-		return 0;
-	emit_attr(slot, call, entry);
-	entry->size = BPF_CORE_READ(file, f_inode, i_size);
+	key = key_of(slot, file);
+	entry = bpf_map_lookup_elem(&written_files, &key);
+	if (entry) {
+		call->known |= FILE_KNOWN_OLD_SIZE;
+		call->size = entry->size;
+	}
+	if (account(slot, file, 0, FILE_METHOD_truncate))
+		emit_attr(slot, call);
 	return 0;
 }
 
@@ -316,6 +319,6 @@ int BPF_PROG(on_exit_ioctl, struct pt_regs *regs, long ret)
 	if (request == FICLONE || request == FICLONERANGE)
 		account(slot, file_of_fd(SYSCALL_ARG1(regs)), 0, FILE_METHOD_clone);
 	else
-		emit_attr(slot, call, NULL);
+		emit_attr(slot, call);
 	return 0;
 }

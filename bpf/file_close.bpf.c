@@ -49,16 +49,18 @@ static __always_inline void closing(struct session_slot *slot, __u32 fd)
 {
 	struct file *file = file_of_fd(fd);
 	struct written_file *entry;
+	struct file_view *view;
 	struct written_key key;
 
 	if (!file || !(BPF_CORE_READ(file, f_mode) & FMODE_WRITE))
 		return;
 	key = key_of(slot, file);
 	entry = bpf_map_lookup_elem(&written_files, &key);
-	if (!entry)
+	view = view_file(file);
+	if (!entry || !view)
 		return;
-	if (file_references(file) == 1)
-		end_entry(slot, file, &key, entry);
+	if (file_references(view) == 1)
+		end_entry(slot, view, &key, entry);
 	else if (entry->methods & FILE_METHOD_mmap || table_is_shared())
 		suspect(file);
 }
@@ -166,6 +168,7 @@ static long close_step(__u32 index, void *context)
 	struct session_slot *slot = session_of_current();
 	struct file_work *work = work_of_cpu();
 	struct written_file *entry;
+	struct file_view *view;
 	struct written_key key;
 	struct file *file;
 
@@ -175,14 +178,15 @@ static long close_step(__u32 index, void *context)
 		return 0;
 	key = key_of(slot, file);
 	entry = bpf_map_lookup_elem(&written_files, &key);
-	if (!entry)
+	view = view_file(file);
+	if (!entry || !view)
 		return 0;
 	if (entry->walk != work->walk.id) {
 		entry->walk = work->walk.id;
 		entry->walk_seen = 0;
 	}
-	if (++entry->walk_seen == file_references(file))
-		end_entry(slot, file, &key, entry);
+	if (++entry->walk_seen == file_references(view))
+		end_entry(slot, view, &key, entry);
 	else if (entry->methods & FILE_METHOD_mmap || table_is_shared())
 		suspect(file);
 	return 0;
@@ -264,18 +268,19 @@ static __always_inline void look_at_suspects(struct session_slot *slot, bool at_
 		return;
 	for (int i = 0; i < SUSPECTS_MAX; i++) {
 		struct written_key key = {.file = suspects->files[i], .slot = slot->slot};
-		struct file *file = (struct file *)key.file;
 		struct written_file *entry;
+		struct file_view *view;
 
-		if (!file)
+		if (!key.file)
 			break;
 		entry = bpf_map_lookup_elem(&written_files, &key);
 		if (!entry)
 			continue;
-		if (entry_is_stale(file, entry))
+		view = view_file((struct file *)key.file);
+		if (entry_is_stale(view, entry))
 			end_entry(slot, NULL, &key, entry);
 		else if (at_end && entry->methods & FILE_METHOD_mmap)
-			end_entry(slot, file, &key, entry);
+			end_entry(slot, view, &key, entry);
 	}
 	bpf_map_delete_elem(&suspects_of, &pid);
 }
@@ -318,7 +323,7 @@ int on_exit_files(__u64 *ctx)
 static long mark_gone(void *map, const struct written_key *key, struct written_file *entry,
 		      const __u32 *slot)
 {
-	if (key->slot == *slot && entry_is_stale((struct file *)key->file, entry))
+	if (key->slot == *slot && entry_is_stale(view_file((struct file *)key->file), entry))
 		entry->is_gone = 1;
 	return 0;
 }

@@ -123,9 +123,22 @@ struct name_call {
 	__u32 known;
 };
 
+#define FILE_COPY 256
+#define INODE_COPY 128
+
+/* A struct file and the beginning of its inode, each read at once: a read of one field costs as
+ * much as a read of all. */
+struct file_view {
+	struct file *file;
+	struct inode *inode;
+	__u8 file_copy[FILE_COPY];
+	__u8 inode_copy[INODE_COPY];
+};
+
 /* What a program needs beside its 512 bytes of stack; of memory the verifier keeps no values, so it
  * looks at a loop once. */
 struct file_work {
+	struct file_view view;
 	struct table_walk walk;
 	struct name_call call;
 	struct written_file fresh;

@@ -57,16 +57,16 @@ static long top_step(__u32 index, void *context)
 	return 0;
 }
 
-static __always_inline bool may_be_watched(struct file *file)
+static __always_inline bool may_be_watched(const struct file_view *view)
 {
-	struct vfsmount *mnt = BPF_CORE_READ(file, f_path.mnt);
+	struct vfsmount *mnt = OF_FILE(view, f_path.mnt);
 	struct file_work *w = work_of_cpu();
 	struct dentry *top;
 	__u64 name = 0;
 
 	if (!w)
 		return true;
-	w->dentry = BPF_CORE_READ(file, f_path.dentry);
+	w->dentry = OF_FILE(view, f_path.dentry);
 	w->root = BPF_CORE_READ(mnt, mnt_root);
 	w->mount = (void *)mnt - bpf_core_field_offset(struct mount, mnt);
 	w->top = 0;
@@ -126,34 +126,68 @@ static __always_inline void emit_unseen(struct session_slot *slot, const struct 
 	emit_open(slot, NULL, 0, &opening);
 }
 
-static __always_inline void opened_for_writing(struct session_slot *slot, struct file *file,
-					       struct opening *opening, __u32 type)
+/* An open for reading that cuts the file to nothing has no write to wait for. */
+static __always_inline void truncated_for_reading(struct session_slot *slot, struct file_view *view)
 {
-	struct written_key key = key_of(slot, file);
+	struct written_key key = key_of(slot, view->file);
+	struct written_file *entry = bpf_map_lookup_elem(&written_files, &key);
+
+	if (entry)
+		end_entry(slot, view, &key, entry);
+}
+
+static __always_inline void opened_for_writing(struct session_slot *slot, struct file_view *view,
+					       struct opening *opening)
+{
+	bool truncates = opening->flags & O_TRUNC && !(opening->state & FILE_OPEN_CREATED);
+	struct written_key key = key_of(slot, view->file);
+	__u32 type = OF_INODE(view, i_mode) & S_IFMT;
 	struct written_file *entry;
 
 	if (type != S_IFREG) {
 		if (type == S_IFIFO || type == S_IFBLK)
-			emit_open(slot, file, 0, opening);
+			emit_open(slot, view, 0, opening);
 		return;
 	}
 	entry = bpf_map_lookup_elem(&written_files, &key);
 	if (entry) /* of a file whose end was not seen and whose memory this one has */
 		end_entry(slot, NULL, &key, entry);
-	entry = begin_entry(slot, file, opening);
-	if (entry && (opening->flags & O_TRUNC) && !(opening->state & FILE_OPEN_CREATED))
-		entry->methods |= FILE_METHOD_truncate;
+	if (begin_entry(slot, view, opening, truncates ? FILE_METHOD_truncate : 0) &&
+	    !(OF_FILE(view, f_mode) & FMODE_WRITE))
+		truncated_for_reading(slot, view);
+}
+
+static __always_inline bool is_recorded_read(const struct session_slot *slot,
+					     const struct file_view *view)
+{
+	return is_regular(view) && (slot->flags & SESSION_READS_EVERYWHERE || may_be_watched(view));
+}
+
+static __always_inline void opened(struct session_slot *slot, struct file_view *view,
+				   const struct name_call *call)
+{
+	struct opening opening = {.requested = call->requested};
+	__u32 mode = OF_FILE(view, f_mode);
+
+	if (!view_inode(view) || is_internal(view))
+		return;
+	opening.flags = OF_FILE(view, f_flags) | (call->flags & O_AT_OPEN);
+	if (mode & FMODE_CREATED || opening.flags & O_TMPFILE_BIT)
+		opening.state = FILE_OPEN_CREATED;
+
+	if (mode & FMODE_WRITE || (opening.flags & O_TRUNC && is_regular(view)))
+		opened_for_writing(slot, view, &opening);
+	else if (opening.state & FILE_OPEN_CREATED || is_recorded_read(slot, view))
+		emit_open(slot, view, 0, &opening);
 }
 
 /* A file was opened. Its object is taken from the caller's table when the call returns. */
 SEC("tp_btf/sys_exit")
 int BPF_PROG(on_exit_open, struct pt_regs *regs, long ret)
 {
-	struct opening opening = {};
 	struct session_slot *slot;
+	struct file_view *view;
 	struct file_work *work;
-	__u32 mode, type;
-	struct file *file;
 
 	if (ret < 0)
 		return 0;
@@ -162,30 +196,12 @@ int BPF_PROG(on_exit_open, struct pt_regs *regs, long ret)
 	if (!slot || !work)
 		return 0;
 	read_call(regs, &work->call);
-	file = file_of_fd(ret);
-	mode = file ? BPF_CORE_READ(file, f_mode) : 0;
-	if (mode & FMODE_PATH)
+	view = view_file(file_of_fd(ret));
+	if (view && OF_FILE(view, f_mode) & FMODE_PATH)
 		return 0;
-	opening.flags = file ? BPF_CORE_READ(file, f_flags) : 0;
-	if (!file || (opening.flags & O_ACCMODE) != (work->call.flags & O_ACCMODE)) {
-		if (work->call.flags & O_ACCMODE)
-			emit_unseen(slot, &work->call);
-		return 0;
-	}
-	type = BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT;
-	if (is_internal(file))
-		return 0;
-	opening.requested = work->call.requested;
-	opening.flags |= work->call.flags & O_AT_OPEN;
-	if (mode & FMODE_CREATED || opening.flags & O_TMPFILE_BIT)
-		opening.state = FILE_OPEN_CREATED;
-
-	if (mode & FMODE_WRITE)
-		opened_for_writing(slot, file, &opening, type);
-	else if (opening.state & FILE_OPEN_CREATED)
-		emit_open(slot, file, 0, &opening);
-	else if (type == S_IFREG &&
-		 (slot->flags & SESSION_READS_EVERYWHERE || may_be_watched(file)))
-		emit_open(slot, file, 0, &opening);
+	if (view && (OF_FILE(view, f_flags) & O_ACCMODE) == (work->call.flags & O_ACCMODE))
+		opened(slot, view, &work->call);
+	else if (work->call.flags & (O_ACCMODE | O_CREAT | O_TRUNC))
+		emit_unseen(slot, &work->call);
 	return 0;
 }

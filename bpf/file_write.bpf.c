@@ -13,17 +13,10 @@
 
 static __always_inline void account_call(__u32 fd, long bytes, __u32 method)
 {
-	struct written_file *entry;
-	struct session_slot *slot;
-	struct file *file;
+	struct session_slot *slot = session_of_current();
 
-	slot = session_of_current();
-	if (!slot)
-		return;
-	file = file_of_fd(fd);
-	entry = account(slot, file, bytes, method);
-	if (entry)
-		entry->size = BPF_CORE_READ(file, f_inode, i_size);
+	if (slot)
+		account(slot, file_of_fd(fd), bytes, method);
 }
 
 /* write, pwrite64, writev, pwritev, pwritev2, sendfile: the result is the number of bytes. */
@@ -107,14 +100,11 @@ static long find_mapped(struct task_struct *task, struct vm_area_struct *vma, vo
 static __always_inline void mapped_readable(struct session_slot *slot, struct file *opened,
 					    unsigned long address)
 {
-	struct inode *inode = BPF_CORE_READ(opened, f_inode);
 	struct mapping_key key = {.slot = slot->slot};
+	struct file_view *view = view_written(opened);
 	struct mapping mapping = {};
-	struct written_file *entry;
+	struct written_file *entry = view ? entry_of(slot, view) : NULL;
 
-	if ((BPF_CORE_READ(inode, i_mode) & S_IFMT) != S_IFREG)
-		return;
-	entry = entry_of(slot, opened, inode);
 	bpf_find_vma(bpf_get_current_task_btf(), address, find_mapped, &key, 0);
 	if (!entry || !key.mapped)
 		return;
