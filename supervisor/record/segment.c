@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
+#define WINDOW_LEAST (4u << 10)
 #define WINDOW_BYTES (256u << 10)
 
 struct segment {
@@ -104,7 +105,9 @@ int segment_open(int dir_fd, uint32_t number, struct segment **ret_segment)
 	if (r)
 		return r;
 
-	s->room = WINDOW_BYTES;
+	s->room = WINDOW_LEAST;
+	if (st.st_size > WINDOW_LEAST)
+		s->room = st.st_size < WINDOW_BYTES ? (size_t)st.st_size : WINDOW_BYTES;
 	s->window = malloc(s->room);
 	if (!s->window)
 		return -ENOMEM;
@@ -172,6 +175,9 @@ static int need(struct segment *s, uint64_t offset, size_t size, size_t *ret_lef
 	if (offset >= s->window_offset && offset - s->window_offset <= s->filled)
 		keep = s->filled - (size_t)(offset - s->window_offset);
 	if (keep < size) {
+		/* A window that the file filled once: it has grown since it was opened. */
+		if (s->filled == s->room && size < WINDOW_BYTES)
+			grow(&s->window, &s->room, WINDOW_BYTES);
 		if (!grow(&s->window, &s->room, size))
 			return -ENOMEM;
 		memmove(s->window, s->window + s->filled - keep, keep);
