@@ -124,7 +124,7 @@ enum path_flag {
 /* Reasons for which a number has no record. Index of the `losses` counters. */
 enum loss_reason {
 	LOSS_RING_FULL, /* no room */
-	LOSS_MAP_FULL,	/* a map that remembers state took no more */
+	LOSS_MAP_FULL,	/* a map that remembers state took no more; takes no number */
 	LOSS_FAULT,	/* what had to be read was not there */
 	LOSS_BUSY,	/* the scratch buffer of the CPU was taken */
 	LOSS_REASON_COUNT,

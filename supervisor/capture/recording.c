@@ -221,7 +221,7 @@ int recording_clock_step(struct recording *r, int64_t step_ns)
 
 /* ---- commands ---- */
 
-static struct recording_exec *find_exec(struct recording *r, uint32_t exec)
+struct recording_exec *recording_find_exec(struct recording *r, uint32_t exec)
 {
 	for (size_t i = 0; i < RECORDING_EXECS; i++)
 		if (r->execs[i].relays && !r->execs[i].is_closed &&
@@ -232,7 +232,7 @@ static struct recording_exec *find_exec(struct recording *r, uint32_t exec)
 
 struct exec_relays *recording_exec(struct recording *r, uint32_t exec)
 {
-	struct recording_exec *found = find_exec(r, exec);
+	struct recording_exec *found = recording_find_exec(r, exec);
 
 	return found ? found->relays : NULL;
 }
@@ -244,7 +244,7 @@ int recording_add_exec(struct recording *r, uint32_t exec, uint64_t cgroup,
 
 	if (!r->capture)
 		return -EINVAL;
-	if (find_exec(r, exec))
+	if (recording_find_exec(r, exec))
 		return -EEXIST;
 	while (i < RECORDING_EXECS && r->execs[i].relays)
 		i++;
@@ -270,6 +270,14 @@ int recording_add_exec(struct recording *r, uint32_t exec, uint64_t cgroup,
 	return 0;
 }
 
+static void put_usage(struct event *e, const struct recording_usage *usage)
+{
+	if (!event_get(e, FIELD_usage_processes))
+		event_put_u64(e, FIELD_usage_processes, usage->processes);
+	if (!event_get(e, FIELD_usage_write_bytes))
+		event_put_u64(e, FIELD_usage_write_bytes, usage->write_bytes);
+}
+
 /* All streams of a command are carried on: its end can be told. */
 static void on_exec_finished(void *context)
 {
@@ -286,6 +294,7 @@ static void on_exec_finished(void *context)
 		error = read_fields(r, exec->fields, e, &why);
 	if (error == 0) {
 		event_put_u64(e, FIELD_exec, number);
+		put_usage(e, &exec->usage);
 		exec_totals_put(&totals, e);
 		error = recording_emit(r, e);
 	}
@@ -300,7 +309,7 @@ static void on_exec_finished(void *context)
 int recording_close_exec(struct recording *r, uint32_t exec, json_t *fields,
 			 recording_exec_closed *closed, void *context, const char **ret_why)
 {
-	struct recording_exec *found = find_exec(r, exec);
+	struct recording_exec *found = recording_find_exec(r, exec);
 
 	if (!found || exec_relays_is_finishing(found->relays))
 		return fail(ret_why, -ENOENT, "no such command");
@@ -385,8 +394,10 @@ static int emit_end(struct recording *r, json_t *fields, const json_t *counts)
 	struct event *e = recording_begin(r, EVENT_session_end);
 	int error = read_fields(r, fields, e, &why);
 	if (error == 0) {
-		if (r->account)
+		if (r->account) {
 			event_put_text(e, FIELD_counts, text);
+			put_usage(e, &r->usage);
+		}
 		exec_totals_put(&r->totals, e);
 		error = recording_emit(r, e);
 	}
@@ -416,12 +427,22 @@ int recording_close(struct recording *r, json_t *fields, struct recording_end *r
 	if (end.error == 0)
 		end.error = -recording_commit(r);
 	end.records = journal_next_seq(r->journal) - 1; /* they are numbered from 1 */
-	error = journal_close(take(r->journal));
-	if (end.error == 0)
-		end.error = -error;
+	end.journal = take(r->journal);
 	end.verdict = take(r->verdict);
 	*ret_end = end;
 	return 0;
+}
+
+bool recording_tidy(struct recording *r)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+	if (r->waiting_since || now < r->tidy_ns)
+		return false;
+	if (journal_tidy(r->journal))
+		return true;
+	r->tidy_ns = now + SECOND_NS;
+	return false;
 }
 
 void recording_seal(struct recording *r)

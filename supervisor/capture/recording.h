@@ -121,12 +121,16 @@ struct recording_end {
 	json_t *counts;	 /* owned */
 	json_t *verdict; /* owned; fields of session.end as written; NULL if it could not be */
 	int error;	 /* 0, or the errno for which the journal is not whole */
+	struct journal *journal; /* owned: to be closed, which may take long */
 };
 
-/* Drain to the end, write what is still open, the account and session.end with @fields, and close
- * the journal. 0 or -EINVAL (nothing was written yet). */
+/* Drain to the end, write what is still open, the account and session.end with @fields. 0 or
+ * -EINVAL (nothing was written yet). */
 int recording_close(struct recording *r, json_t *fields, struct recording_end *ret_end,
 		    const char **ret_why);
+
+/* Compress a little of what is complete, when there is nothing else to do. True if it did. */
+bool recording_tidy(struct recording *r);
 
 /* vitrined is gone: drain and close the journal without a session.end. */
 void recording_seal(struct recording *r);

@@ -63,9 +63,27 @@ static int on_gap(void *context, const struct account_gap *gap)
 
 /* ---- records ---- */
 
+static void add_usage(struct recording_usage *usage, const struct event *e)
+{
+	if (e->kind == EVENT_process_fork)
+		usage->processes++;
+	else if (e->kind == EVENT_file_modify)
+		usage->write_bytes += event_u64(e, FIELD_bytes_written, 0);
+}
+
 static int on_event(void *context, struct event *e)
 {
-	return recording_emit(context, e);
+	struct recording *r = context;
+
+	if (e->kind == EVENT_process_fork || e->kind == EVENT_file_modify) {
+		struct recording_exec *exec =
+			recording_find_exec(r, event_u64(e, FIELD_exec, UINT32_MAX));
+
+		add_usage(&r->usage, e);
+		if (exec)
+			add_usage(&exec->usage, e);
+	}
+	return recording_emit(r, e);
 }
 
 static int on_whole(void *context, const struct wire_record *record)
@@ -79,7 +97,7 @@ static int on_whole(void *context, const struct wire_record *record)
 	if (e < 0)
 		return account_spoiled(r->account, record->head,
 				       e == -ENOMEM ? "memory" : "malformed");
-	account_filtered(r->account, class, r->capture->filtered[class] - filtered);
+	account_filtered(r->account, class, r->capture->filtered[class] > filtered);
 	return 0;
 }
 

@@ -13,6 +13,12 @@
 #define RECORDING_EXECS 64
 #define SECOND_NS 1000000000ULL
 
+/* What the record itself knows of usage. */
+struct recording_usage {
+	uint64_t processes;   /* made */
+	uint64_t write_bytes; /* to files */
+};
+
 struct recording_exec {
 	struct exec_relays *relays; /* owned */
 	bool is_closed;		    /* to be freed at the next tick */
@@ -20,6 +26,7 @@ struct recording_exec {
 	recording_exec_closed *closed;
 	void *context;
 	struct recording *owner;
+	struct recording_usage usage;
 };
 
 struct recording {
@@ -48,6 +55,7 @@ struct recording {
 	uint64_t flushed_ns;	/* when the journal was last flushed; monotonic */
 	uint64_t waiting_since; /* boot time; 0: the journal takes records */
 	uint64_t retry_ns;	/* when to try again; monotonic */
+	uint64_t tidy_ns;	/* when to look for what can be compressed; monotonic */
 	int waiting_error;
 	bool gave_up;
 	uint64_t paused_since; /* boot time at which the ring's freeze was told; 0 */
@@ -59,7 +67,11 @@ struct recording {
 	struct recording_exec execs[RECORDING_EXECS];
 	bool is_discarding;
 	struct exec_totals totals; /* of the commands that ended */
+	struct recording_usage usage;
 };
+
+/* NULL if there is none of that number, or it has ended. */
+struct recording_exec *recording_find_exec(struct recording *r, uint32_t exec);
 
 /* ---- recording_write.c ---- */
 

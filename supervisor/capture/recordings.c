@@ -15,10 +15,6 @@
 #define IDLE_TICK_USEC 20000
 #define CLOCK_STEP_NS 1000000 /* what the wall clock may drift from tick to tick */
 
-#define PRIORITY_FREEZER (-20)
-#define PRIORITY_TICK (-10)
-#define PRIORITY_SOCKET 0
-
 /* ---- the list ---- */
 
 struct recording *recordings_find(const struct recordings *all, const char *session)
@@ -140,6 +136,9 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *context)
 	for (size_t i = 0; i < all->count; i++)
 		had_some |= recording_tick(all->list[i]);
 	look_at_clock(all);
+	for (size_t i = 0; i < all->count && !had_some; i++)
+		if (recording_tidy(all->list[i]))
+			break;
 	if (all->count == 0)
 		return 0;
 	sd_event_source_set_time_relative(source, had_some ? BUSY_TICK_USEC : IDLE_TICK_USEC);
@@ -154,7 +153,7 @@ static int add_sources(struct recordings *all)
 	int e = sd_event_add_io(all->loop, &source, all->socket, EPOLLIN, on_socket, all);
 	if (e < 0)
 		return e;
-	sd_event_source_set_priority(source, PRIORITY_SOCKET);
+	sd_event_source_set_priority(source, RECORDINGS_PRIORITY_SOCKET);
 	sd_event_source_set_floating(source, true);
 	sd_event_source_unref(source);
 
@@ -162,13 +161,14 @@ static int add_sources(struct recordings *all)
 				       on_tick, all);
 	if (e < 0)
 		return e;
-	sd_event_source_set_priority(all->tick, PRIORITY_TICK);
+	sd_event_source_set_priority(all->tick, RECORDINGS_PRIORITY_TICK);
 	return sd_event_source_set_enabled(all->tick, SD_EVENT_OFF);
 }
 
 static void release(struct recordings *all)
 {
 	seal_all(all);
+	closer_stop(all->closer);
 	free(all->list);
 	sd_event_source_disable_unref(all->tick);
 	freezer_stop(all->host.freezer);

@@ -6,7 +6,12 @@
 
 #include "../control.h"
 #include "../log.h"
+#include "closer.h"
 #include "recording.h"
+
+#define RECORDINGS_PRIORITY_FREEZER (-20)
+#define RECORDINGS_PRIORITY_TICK (-10)
+#define RECORDINGS_PRIORITY_SOCKET 0
 
 struct recordings {
 	const struct log *log;
@@ -14,6 +19,7 @@ struct recordings {
 	sd_event *loop;
 	sd_event_source *tick;
 	struct recording_host host;
+	struct closer *closer; /* since the start */
 	bool is_started;
 	struct recording **list; /* owned, @count of @room */
 	size_t count, room;

@@ -12,6 +12,12 @@
 
 #define SECRETS_MAX 1024
 
+static void put_error(json_t *reply, int error, const char *why)
+{
+	json_object_set_new(reply, "errno", json_integer(error));
+	json_object_set_new(reply, "error", json_string(why ? why : strerror(error)));
+}
+
 /* ---- start ---- */
 
 static int get_key(struct call *c)
@@ -74,13 +80,17 @@ static int start_freezer(struct call *c)
 {
 	struct recordings *all = c->all;
 	bool is_realtime = false;
+	sd_event_source *source = NULL;
 	int e = freezer_start(&all->host.freezer, &is_realtime);
 
 	if (e == 0)
-		e = sd_event_add_io(all->loop, NULL, freezer_fd(all->host.freezer), EPOLLIN,
+		e = sd_event_add_io(all->loop, &source, freezer_fd(all->host.freezer), EPOLLIN,
 				    on_frozen, all);
 	if (e < 0)
 		return call_refuse(c, e, "cannot start the freezing thread");
+	sd_event_source_set_priority(source, RECORDINGS_PRIORITY_FREEZER);
+	sd_event_source_set_floating(source, true);
+	sd_event_source_unref(source);
 	json_object_set_new(c->reply, "realtime", json_boolean(is_realtime));
 	return 0;
 }
@@ -105,6 +115,8 @@ static int serve_start(struct call *c)
 		e = use_crypto(c);
 	if (e == 0)
 		e = start_freezer(c);
+	if (e == 0)
+		e = closer_start(c->all->loop, RECORDINGS_PRIORITY_SOCKET, &c->all->closer);
 	if (e == 0)
 		e = cage(c);
 	c->all->is_started = e == 0;
@@ -263,16 +275,38 @@ static int serve_missed(struct call *c)
 	return recording_missed(c->recording, count);
 }
 
+/* A session that waits for its journal to be closed. */
+struct closing {
+	struct recordings *all;
+	json_t *reply; /* owned */
+	int error;     /* 0, or the errno for which the journal is not whole */
+};
+
+static void on_journal_closed(void *context, int error)
+{
+	struct closing *closing = context;
+
+	if (closing->error == 0)
+		closing->error = -error;
+	if (closing->error)
+		put_error(closing->reply, closing->error, "the journal is not whole");
+	recordings_send(closing->all, closing->reply);
+	free(closing);
+}
+
 static int serve_close(struct call *c)
 {
 	struct recording_end end;
 	json_t *fields;
-	int e = call_fields(c, &fields);
+	struct closing *closing = calloc(1, sizeof(*closing));
+	int e = closing ? call_fields(c, &fields) : -ENOMEM;
 
 	if (e == 0)
 		e = recording_close(c->recording, fields, &end, &c->why);
-	if (e < 0)
+	if (e < 0) {
+		free(closing);
 		return e;
+	}
 	recordings_remove(c->all, c->recording);
 	recording_free(c->recording);
 
@@ -282,7 +316,9 @@ static int serve_close(struct call *c)
 		json_object_set_new(c->reply, "counts", end.counts);
 	if (end.verdict)
 		json_object_set_new(c->reply, "verdict", end.verdict);
-	return end.error ? call_refuse(c, -end.error, "the journal is not whole") : 0;
+	*closing = (struct closing){c->all, json_incref(c->reply), end.error};
+	closer_add(c->all->closer, end.journal, on_journal_closed, closing);
+	return 0;
 }
 
 /* ---- commands ---- */
@@ -381,12 +417,6 @@ static void put_totals(json_t *reply, const struct exec_totals *totals)
 		json_object_set_new(reply, "output_truncated", json_true());
 }
 
-static void put_error(json_t *reply, int error, const char *why)
-{
-	json_object_set_new(reply, "errno", json_integer(error));
-	json_object_set_new(reply, "error", json_string(why ? why : strerror(error)));
-}
-
 static void on_exec_closed(void *context, struct recording *r, uint32_t exec,
 			   const struct exec_totals *totals, int error)
 {
@@ -439,7 +469,7 @@ static const struct {
 	{"resize", NULL, NEEDS_SESSION, false, serve_resize},
 	{"discard", NULL, NEEDS_SESSION, false, serve_discard},
 	{"missed", NULL, NEEDS_SESSION, false, serve_missed},
-	{"close", "closed", NEEDS_SESSION, false, serve_close},
+	{"close", "closed", NEEDS_SESSION, true, serve_close},
 };
 
 static int find_request(const json_t *body)

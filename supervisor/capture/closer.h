@@ -1,0 +1,23 @@
+/*
+ * Closes journals in a thread of its own: to sync and compress a large one takes a second, and the
+ * rings of other sessions do not wait.
+ */
+#pragma once
+
+#include "../record/journal.h"
+
+#include <systemd/sd-event.h>
+
+struct closer;
+
+/* Called in the loop when the journal is closed. @error: 0 or -errno. */
+typedef void closer_done(void *context, int error);
+
+/* Start the thread. 0 or -errno. */
+int closer_start(sd_event *loop, int64_t priority, struct closer **ret_closer);
+
+/* Close everything that waits, tell, and end. NULL is allowed. */
+void closer_stop(struct closer *c);
+
+/* Takes @journal over. Where there is no memory to wait in, it is closed and told at once. */
+void closer_add(struct closer *c, struct journal *journal, closer_done *done, void *context);
