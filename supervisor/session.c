@@ -205,12 +205,17 @@ static void decide_failed(struct session *s, const char *step, int error, const 
 
 /* ---- the command ---- */
 
-static void decide_not_run(struct session *s, int error)
+/* Only a command that could not be executed itself has the exit status of a shell for it. */
+static void decide_not_run(struct session *s, const struct sandbox_status *status)
 {
 	struct verdict failed = {
-		.reason = VERDICT_SETUP_FAILED, .step = VERDICT_STEP_EXEC, .error = error};
+		.reason = VERDICT_SETUP_FAILED, .step = VERDICT_STEP_EXEC, .error = status->error};
+	const char *directory = strcmp(status->step, "directory") ? NULL : s->request.cwd;
 
-	snprintf(failed.text, sizeof(failed.text), "cannot run the command: %s", strerror(error));
+	if (strcmp(status->step, "execute") != 0)
+		failed.step = status->step;
+	snprintf(failed.text, sizeof(failed.text), "cannot run the command: %s%s%s",
+		 directory ? directory : "", directory ? ": " : "", strerror(status->error));
 	verdict_decide(&s->verdict, &failed);
 }
 
@@ -224,7 +229,7 @@ static void take_status(struct session *s, const struct sandbox_status *status)
 	case SANDBOX_STARTED:
 		return;
 	case SANDBOX_FAILED:
-		decide_not_run(s, status->error);
+		decide_not_run(s, status);
 		break;
 	case SANDBOX_EXITED:
 		s->verdict.cpu_ns = status->cpu_ns;

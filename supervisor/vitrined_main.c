@@ -74,7 +74,6 @@ static int vitrined_run(const void *values, int argument_count, char **arguments
 	(void)argument_count, (void)arguments;
 	log_init(&log, "vitrined", o->private ? LOG_LEVEL_WARNING : LOG_LEVEL_NOTICE);
 	if (o->private) {
-		setsid(); /* signals of the user's terminal are for the command */
 		private_fd = fcntl(PRIVATE_FD, F_DUPFD_CLOEXEC, 4);
 		fcntl(PRIVATE_FD, F_SETFD, FD_CLOEXEC);
 		fcntl(PRIVATE_FD, F_SETFL, O_NONBLOCK);

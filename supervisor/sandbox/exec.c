@@ -123,6 +123,7 @@ static void fill_status(struct sandbox *s, const struct init_report *report,
 		.pid = report->pid,
 		.wait_status = report->wait_status,
 		.error = report->error,
+		.step = setup_step_name(report->step),
 		.cpu_ns = report->cpu_ns,
 		.memory_peak = report->memory_peak,
 	};

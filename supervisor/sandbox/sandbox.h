@@ -119,6 +119,8 @@ struct sandbox_status {
 	pid_t pid;	 /* session side */
 	int wait_status; /* as from waitpid */
 	int error;
+	const char *step;     /* static: with SANDBOX_FAILED, what failed; "execute": the command
+				 itself could not be run */
 	uint64_t cpu_ns;      /* rusage of the command's tree as far as it was reaped */
 	uint64_t memory_peak; /* bytes */
 };

@@ -25,6 +25,7 @@ static struct {
 	int told_started, told_ended, told_status;
 	char told_error[256];
 	bool has_verdict;
+	const char *step;	      /* of a command that could not be started */
 	struct sandbox_status status; /* the next one */
 	int status_fd;
 	json_t *exec_end, *session_end; /* fields of the last one sent */
@@ -421,7 +422,12 @@ static void happen(struct bench *b, enum sandbox_status_kind kind, int wait_stat
 	uint64_t one = 1;
 
 	fake.status = (struct sandbox_status){
-		.kind = kind, .wait_status = wait_status, .error = error, .cpu_ns = 5};
+		.kind = kind,
+		.wait_status = wait_status,
+		.error = error,
+		.step = fake.step,
+		.cpu_ns = 5,
+	};
 	assert_int_equal(write(fake.status_fd, &one, sizeof(one)), sizeof(one));
 	assert_true(sd_event_run(b->host.loop, 0) >= 0);
 }
@@ -550,18 +556,22 @@ static void a_command_that_cannot_be_started(void **state)
 	static const struct {
 		const char *failing;
 		enum sandbox_status_kind kind;
+		const char *step;
 		int error, status;
 	} cases[] = {
-		{"exec", 0, 0, 125},
-		{"exec.start", 0, 0, 125},
-		{NULL, SANDBOX_FAILED, ENOENT, 127},
-		{NULL, SANDBOX_FAILED, EACCES, 126},
-		{NULL, SANDBOX_FAILED, E2BIG, 126},
+		{"exec", 0, NULL, 0, 125},
+		{"exec.start", 0, NULL, 0, 125},
+		{NULL, SANDBOX_FAILED, "execute", ENOENT, 127},
+		{NULL, SANDBOX_FAILED, "execute", EACCES, 126},
+		{NULL, SANDBOX_FAILED, "execute", E2BIG, 126},
+		{NULL, SANDBOX_FAILED, "directory", ENOENT, 125},
+		{NULL, SANDBOX_FAILED, "filter", EINVAL, 125},
 	};
 	struct fault f;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		fake.failing = cases[i].failing;
+		fake.step = cases[i].step;
 		assert_int_equal(start(b, &f), 0);
 		hear(b, RECORDER_OPENED, 0);
 		hear(b, RECORDER_EXECED, 0);
