@@ -14,6 +14,7 @@
 
 #define WINDOW_LEAST (4u << 10)
 #define WINDOW_BYTES (256u << 10)
+#define RATIO_MOST 1032 /* zlib cannot do better: what claims to is no stream of it */
 
 struct segment {
 	int fd;
@@ -275,7 +276,7 @@ static bool unpack(struct segment *s, struct bytes packed)
 	struct packed_head head;
 	uLongf size;
 
-	if (!packed_head_get(packed, &head))
+	if (!packed_head_get(packed, &head) || head.bytes / RATIO_MOST > packed.size)
 		return false;
 	if (!grow(&s->block, &s->block_room, head.bytes + 1))
 		return false;
