@@ -134,15 +134,12 @@ static __always_inline void fill_head(const struct session_slot *slot, struct wi
 				      struct task_struct *task)
 {
 	struct task_struct *leader = task->group_leader;
-	const struct cred *cred = task->cred;
 
 	head->boot_ns = bpf_ktime_get_boot_ns();
 	head->start_ns = leader->start_boottime;
 	head->pid = task->tgid;
 	head->tid = task->pid;
 	head->ns_pid = ns_pid_of(slot, leader);
-	head->uid = cred->euid.val;
-	head->gid = cred->egid.val;
 	head->cpu = bpf_get_smp_processor_id();
 	head->flags = 0;
 }

@@ -21,7 +21,7 @@ struct socket_ends {
 /* Who acted last on a socket. */
 struct socket_owner {
 	__u64 start_ns, cgroup;
-	__u32 pid, tid, ns_pid, uid, gid, reserved;
+	__u32 pid, tid, ns_pid, reserved;
 };
 
 /* Lives and dies with its socket; a connection that is accepted starts with the listener's. */
@@ -79,8 +79,6 @@ static __always_inline void own_socket(struct socket_state *state, const struct 
 		.pid = head->pid,
 		.tid = head->tid,
 		.ns_pid = head->ns_pid,
-		.uid = head->uid,
-		.gid = head->gid,
 	};
 
 	bpf_spin_lock(&state->lock);
@@ -102,8 +100,6 @@ static __always_inline void fill_owner(struct socket_state *state, struct wire_h
 	head->pid = owner.pid;
 	head->tid = owner.tid;
 	head->ns_pid = owner.ns_pid;
-	head->uid = owner.uid;
-	head->gid = owner.gid;
 	head->flags = WIRE_FLAG_SOFTIRQ;
 }
 

@@ -46,8 +46,6 @@ struct wire_head {
 	__u32 pid;	/* acting process on the host (thread group id) */
 	__u32 tid;	/* acting thread on the host */
 	__u32 ns_pid;	/* acting process as the session sees it */
-	__u32 uid;	/* effective, host */
-	__u32 gid;	/* effective, host */
 	__u16 kind;
 	__u16 cpu;
 	__u16 class;
