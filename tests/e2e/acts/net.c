@@ -171,6 +171,27 @@ static void refused(void)
 	close(client);
 }
 
+/* A socket that is connected a second time counts on. */
+static void connected_again(void)
+{
+	int server = listening("127.0.0.1", 0), client = make_socket("127.0.0.1", SOCK_STREAM);
+	struct sockaddr nobody = {.sa_family = AF_UNSPEC};
+	int peer;
+
+	connect_to(client, "127.0.0.1", local_port(server), 0, NULL);
+	peer = accept_from(server, client);
+	transfer(client, peer, 1000);
+	MUST(connect(client, &nobody, sizeof(nobody)));
+	close_with(peer, 0, 1000);
+	connect_to(client, "127.0.0.1", local_port(server), 0, NULL);
+	peer = accept_from(server, client);
+	transfer(client, peer, 30);
+	transfer(peer, client, 4);
+	close_with(client, 1030, 4);
+	close_with(peer, 4, 30);
+	close_with(server, 0, 0);
+}
+
 static void sent_to(const char *address, int port)
 {
 	truth("net.send", getpid());
@@ -223,6 +244,7 @@ void acts_net(void)
 	tcp("::1", "::1");
 	tcp("127.0.0.1", "::ffff:127.0.0.1");
 	refused();
+	connected_again();
 	udp_connected("127.0.0.1");
 	udp_connected("::1");
 	udp_unconnected("127.0.0.1");
