@@ -269,7 +269,7 @@ int command_start(const struct init_request *request, const struct message_fds *
 
 	pid_t pid = clone_process(CLONE_INTO_CGROUP, fds->fd[INIT_EXEC_CGROUP], NULL);
 	if (pid < 0)
-		return pid;
+		return pid == -ENOENT || pid == -ENODEV ? -ECANCELED : pid;
 	if (pid == 0)
 		run(request, &payload, fds, filter, theirs);
 

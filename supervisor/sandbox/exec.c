@@ -94,18 +94,13 @@ static int make_payload(const struct sandbox_command *command, struct init_reque
 	return 0;
 }
 
-/* The place of a command is free again when it has ended and nothing is left in its cgroup. */
-static void close_ended(struct sandbox *s, struct sandbox_exec *e)
+/* The place of a command is free again when it has ended and its cgroup is gone. */
+static void close_ended(struct sandbox_exec *e)
 {
-	char name[16];
-
 	if (e->ended && e->tty_fd >= 0)
 		close(take_fd(e->tty_fd));
-	if (!e->ended || !e->killed)
-		return;
-	snprintf(name, sizeof(name), "%u", e->exec);
-	cgroup_remove(s->info.cgroup_fd, name);
-	sandbox_exec_close(e);
+	if (e->ended && e->killed)
+		sandbox_exec_close(e);
 }
 
 static void fill_status(struct sandbox *s, const struct init_report *report,
@@ -131,7 +126,7 @@ static void fill_status(struct sandbox *s, const struct init_report *report,
 	struct sandbox_exec *e = report->exec ? find_exec(s, report->exec) : NULL;
 	if (e && report->kind != INIT_STARTED) {
 		e->ended = true;
-		close_ended(s, e);
+		close_ended(e);
 	}
 }
 
@@ -168,8 +163,10 @@ static int wait_terminal(struct sandbox *s, struct sandbox_exec *e, int *ret_mas
 			return sandbox_fail(ret_error, SETUP_terminal, r, "no word from init");
 
 		bool ours = report.exec == e->exec;
-		if (ours && report.kind == INIT_FAILED)
+		if (ours && report.kind == INIT_FAILED) {
+			e->ended = true;
 			return sandbox_fail(ret_error, report.step, -report.error, "%s", "");
+		}
 		if (ours && report.kind == INIT_TERMINAL && fd >= 0) {
 			e->tty_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 			if (e->tty_fd < 0)
@@ -215,6 +212,7 @@ int sandbox_exec(struct sandbox *s, const struct sandbox_command *command, int *
 			 command->tty ? INIT_EXEC_STDIN : INIT_EXEC_COUNT);
 	if (r < 0)
 		return sandbox_fail(ret_error, SETUP_start, r, "%s", "");
+	e->asked = true;
 	if (command->tty)
 		return wait_terminal(s, e, ret_tty_master, ret_error);
 	*ret_tty_master = -1;
@@ -260,19 +258,38 @@ int sandbox_next_status(struct sandbox *s, struct sandbox_status *ret_status)
 	}
 }
 
+/*
+ * Once its cgroup is removed a command cannot start any more either: init may not have come to it
+ * yet.
+ */
+static int kill_and_remove(struct sandbox *s, const struct sandbox_exec *e)
+{
+	char name[16];
+	int r;
+
+	snprintf(name, sizeof(name), "%u", e->exec);
+	do {
+		r = cgroup_kill(e->cgroup_fd, -1);
+		if (r == 0)
+			r = cgroup_remove(s->info.cgroup_fd, name);
+	} while (r == -EBUSY);
+	return r;
+}
+
 int sandbox_kill(struct sandbox *s, uint32_t exec)
 {
 	if (exec == 0)
 		return cgroup_kill(s->info.cgroup_fd, s->pidfd);
 
 	struct sandbox_exec *e = find_exec(s, exec);
-	if (!e)
+	if (!e || e->killed)
 		return 0;
-	int r = cgroup_kill(e->cgroup_fd, -1);
+	int r = kill_and_remove(s, e);
 	if (r < 0)
 		return r;
 	e->killed = true;
-	close_ended(s, e);
+	e->ended |= !e->asked;
+	close_ended(e);
 	return 0;
 }
 

@@ -14,8 +14,10 @@
 struct sandbox_exec {
 	uint32_t exec; /* 0: the place is free */
 	int cgroup_fd;
-	int tty_fd; /* master, to change its size; -1 without a terminal or when it has ended */
-	bool ended, killed;
+	int tty_fd;  /* master, to change its size; -1 without a terminal or when it has ended */
+	bool asked;  /* init was asked to start it */
+	bool ended;  /* its end was told */
+	bool killed; /* its cgroup is gone */
 };
 
 struct sandbox {

@@ -54,6 +54,7 @@ static void assert_fails(const char *name, const char *cwd, const char *const *e
 	run_command(shared, (struct sandbox_command){.argv = argv, .cwd = cwd, .env = env}, &o);
 	assert_int_equal(o.end.kind, SANDBOX_FAILED);
 	assert_int_equal(o.end.error, error);
+	assert_string_equal(o.end.step, cwd ? "directory" : "execute");
 	assert_int_equal(o.size, 0);
 }
 
@@ -343,6 +344,45 @@ static void places_are_used_again(void **state)
 	expect(shared, false, "echo again", "again\n");
 }
 
+/* Killed at once, before or after init comes to it: it ends, and nothing of it is left. */
+static void killed_at_once_never_runs_on(void **state)
+{
+	cleanup(close_fd) int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	struct enclosure *e = *state;
+	struct traces before = look(e);
+	struct sandbox_status status;
+	uint64_t cgroup;
+	int unused;
+
+	for (int i = 0; i < 200; i++) {
+		uint32_t exec = start("sleep 1000 & sleep 1000", false, null, &unused);
+
+		usleep((unsigned)i * 10);
+		assert_int_equal(sandbox_kill(shared, exec), 0);
+		assert_int_equal(sandbox_kill(shared, exec), 0);
+		do {
+			struct pollfd p = {sandbox_status_fd(shared), POLLIN};
+
+			assert_int_equal(poll(&p, 1, PATIENCE_MS), 1);
+			assert_int_equal(sandbox_next_status(shared, &status), 1);
+			assert_int_equal(status.exec, exec);
+		} while (status.kind == SANDBOX_STARTED);
+		if (status.kind == SANDBOX_FAILED) {
+			assert_int_equal(status.error, ECANCELED);
+			assert_string_equal(status.step, "start");
+		} else {
+			assert_int_equal(status.wait_status, SIGKILL);
+		}
+	}
+
+	/* Prepared and then not wanted: its place is free again. */
+	for (uint32_t i = 0; i < 100; i++) {
+		assert_int_equal(sandbox_prepare_exec(shared, 20000 + i, &cgroup), 0);
+		assert_int_equal(sandbox_kill(shared, 20000 + i), 0);
+	}
+	assert_no_more_than(e, &before);
+}
+
 static void zombies_are_reaped(void **state)
 {
 	(void)state;
@@ -366,6 +406,7 @@ int main(void)
 		cmocka_unit_test(takes_signals),
 		cmocka_unit_test(streams_pass_byte_exact),
 		cmocka_unit_test(places_are_used_again),
+		cmocka_unit_test(killed_at_once_never_runs_on),
 		cmocka_unit_test(zombies_are_reaped),
 	};
 	const char *reason = cannot_run();
