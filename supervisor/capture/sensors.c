@@ -27,28 +27,11 @@
 #define PROGRAMS_MAX 128
 #define ERROR_SIZE 512
 #define MIB (1024ull * 1024)
-#define ARGV_BYTES_MAX                                                                             \
-	(2 * MIB)		 /* one exec at the kernel's limit (a quarter of an 8 MiB stack)   \
-				  */
-#define PEAK_BYTES (3 * MIB / 2) /* what one CPU writes in 10 ms at peak */
 
-struct sensors {
-	struct sensors_options options;
-	struct vitrine *skel;
-	struct ring_pool *rings;
-	struct tracefs *tracefs;
-	uint64_t high_water;
-	struct bpf_program *programs[PROGRAMS_MAX]; /* that are loaded */
-	struct bpf_link *links[PROGRAMS_MAX];	    /* of the program at the same place */
-	size_t program_count;
-	bool attached;
-	bool releasing; /* the thread is there, and has `links` of host-wide programs */
-	atomic_bool keep_rest;
-	pthread_t release;
-	char names[PROGRAMS_MAX][64]; /* what `attached_names` points to */
-	const char *attached_names[PROGRAMS_MAX + 1];
-	const char *missing_names[PROGRAMS_MAX + 1];
-};
+/* What one CPU may write at once: an exec at the kernel's limit (a quarter of an 8 MiB stack), and
+ * 10 ms at peak. */
+#define ARGV_BYTES_MAX (2 * MIB)
+#define PEAK_BYTES (3 * MIB / 2)
 
 /* ---- kinds of programs ---- */
 
@@ -66,6 +49,24 @@ static const struct {
 };
 /* clang-format on */
 #define TAIL_CALLS (sizeof(tail_calls) / sizeof(*tail_calls))
+
+struct sensors {
+	struct sensors_options options;
+	struct vitrine *skel;
+	struct ring_pool *rings;
+	struct tracefs *tracefs;
+	uint64_t high_water;
+	struct bpf_program *programs[PROGRAMS_MAX]; /* that are loaded */
+	struct bpf_link *links[PROGRAMS_MAX];	    /* of the program at the same place */
+	size_t program_count;
+	bool attached;
+	bool releasing; /* the thread is there, and has `links` of host-wide programs */
+	atomic_bool keep_rest;
+	pthread_t release;
+	char call_names[TAIL_CALLS][64]; /* what `names` points to */
+	const char *names[PROGRAMS_MAX + TAIL_CALLS + 1];
+	const char *missing[PROGRAMS_MAX + 1];
+};
 
 static enum attachment attachment_of(const struct bpf_program *program)
 {
@@ -127,7 +128,12 @@ static int fail(char ret_error[ERROR_SIZE], int error, const char *what, const c
 	return error;
 }
 
-/* ---- load ---- */
+/* ---- programs, maps ---- */
+
+static void cleanup_btf(struct btf **kernel)
+{
+	btf__free(*kernel);
+}
 
 static bool has_hook(struct sensors *s, const struct btf *kernel, const char *section)
 {
@@ -144,7 +150,7 @@ static bool has_hook(struct sensors *s, const struct btf *kernel, const char *se
 
 static int choose_programs(struct sensors *s)
 {
-	struct btf *kernel = NULL;
+	cleanup(btf) struct btf *kernel = NULL;
 	struct bpf_program *program;
 	size_t missing = 0;
 
@@ -152,6 +158,8 @@ static int choose_programs(struct sensors *s)
 	{
 		const char *section = bpf_program__section_name(program);
 
+		if (s->program_count + missing == PROGRAMS_MAX)
+			return -E2BIG;
 		if (!bpf_program__autoload(program)) {
 			if (!kernel)
 				kernel = btf__load_vmlinux_btf();
@@ -159,14 +167,11 @@ static int choose_programs(struct sensors *s)
 				return -ENOENT;
 			bpf_program__set_autoload(program, has_hook(s, kernel, section));
 		}
-		if (!bpf_program__autoload(program))
-			s->missing_names[missing++] = section;
-		else if (s->program_count < PROGRAMS_MAX)
+		if (bpf_program__autoload(program))
 			s->programs[s->program_count++] = program;
 		else
-			return -E2BIG;
+			s->missing[missing++] = section;
 	}
-	btf__free(kernel);
 	return 0;
 }
 
@@ -201,68 +206,13 @@ static int fill_tail_calls(struct sensors *s, char ret_error[ERROR_SIZE])
  * quarters, so for them it has to be below that. */
 static uint64_t high_water_of(uint64_t ring_bytes)
 {
-	uint64_t cpus = (uint64_t)libbpf_num_possible_cpus();
+	uint64_t cpus = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
 	uint64_t above = ring_bytes / 4;
 
 	if (above < cpus * ARGV_BYTES_MAX)
 		above = cpus * ARGV_BYTES_MAX;
 	above += cpus * PEAK_BYTES;
 	return ring_bytes < above + ring_bytes / 4 ? ring_bytes / 4 : ring_bytes - above;
-}
-
-static int attach_kind(struct sensors *s, enum attachment kind, char ret_error[ERROR_SIZE]);
-static void write_names(struct sensors *s);
-
-static int load(struct sensors *s, char ret_error[ERROR_SIZE])
-{
-	s->skel = vitrine__open();
-	int r = s->skel ? set_sizes(s) : -errno;
-	if (r == 0)
-		r = choose_programs(s);
-	if (r == 0)
-		r = vitrine__load(s->skel);
-	if (r < 0) {
-		explain_load(r, ret_error);
-		return r;
-	}
-
-	r = fill_tail_calls(s, ret_error);
-	if (r < 0)
-		return r;
-	r = ring_pool_new(bpf_map__fd(s->skel->maps.rings), s->options.ring_bytes, s->options.rings,
-			  &s->rings);
-	if (r < 0)
-		return fail(ret_error, r, "making", "the sessions' ring buffers");
-	return attach_kind(s, ATTACH_CGROUP, ret_error);
-}
-
-int sensors_load(const struct sensors_options *options, struct sensors **ret_sensors,
-		 char ret_error[ERROR_SIZE])
-{
-	struct sensors *s = calloc(1, sizeof(*s));
-	libbpf_print_fn_t print_before;
-
-	if (!s)
-		return fail(ret_error, -ENOMEM, "loading", "the BPF programs");
-	s->options = *options;
-	s->high_water = high_water_of(options->ring_bytes);
-
-	int r = tracefs_open(&s->tracefs);
-	if (r < 0)
-		fail(ret_error, r, "opening", "tracefs (CONFIG_FTRACE=y, CAP_SYS_ADMIN)");
-
-	libbpf_words[0] = '\0';
-	print_before = libbpf_set_print(keep_libbpf_words);
-	if (r == 0)
-		r = load(s, ret_error);
-	libbpf_set_print(print_before);
-	if (r < 0) {
-		sensors_free(s);
-		return r;
-	}
-	write_names(s);
-	*ret_sensors = s;
-	return 0;
 }
 
 /* ---- attach ---- */
@@ -357,6 +307,76 @@ void sensors_detach(struct sensors *s)
 		release_links(s);
 }
 
+/* ---- load ---- */
+
+/* The section, and for what is called on the way the system call; several may share a program. */
+static void write_names(struct sensors *s)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < s->program_count; i++)
+		if (attachment_of(s->programs[i]) != ATTACH_TAIL_CALL)
+			s->names[count++] = bpf_program__section_name(s->programs[i]);
+	for (size_t i = 0; i < TAIL_CALLS; i++) {
+		snprintf(s->call_names[i], sizeof(s->call_names[i]), "sys_exit/%s",
+			 tail_calls[i].call);
+		s->names[count++] = s->call_names[i];
+	}
+}
+
+static int load(struct sensors *s, char ret_error[ERROR_SIZE])
+{
+	int r = tracefs_open(&s->tracefs);
+	if (r < 0 && geteuid() == 0)
+		return fail(ret_error, r, "opening", "tracefs (CONFIG_FTRACE=y, CAP_SYS_ADMIN)");
+
+	if (r == 0)
+		s->skel = vitrine__open();
+	if (r == 0)
+		r = s->skel ? set_sizes(s) : -errno;
+	if (r == 0)
+		r = choose_programs(s);
+	if (r == 0)
+		r = vitrine__load(s->skel);
+	if (r < 0) {
+		explain_load(r, ret_error);
+		return r;
+	}
+
+	r = fill_tail_calls(s, ret_error);
+	if (r < 0)
+		return r;
+	r = ring_pool_new(bpf_map__fd(s->skel->maps.rings), s->options.ring_bytes, s->options.rings,
+			  &s->rings);
+	if (r < 0)
+		return fail(ret_error, r, "making", "the sessions' ring buffers");
+	return attach_kind(s, ATTACH_CGROUP, ret_error);
+}
+
+int sensors_load(const struct sensors_options *options, struct sensors **ret_sensors,
+		 char ret_error[ERROR_SIZE])
+{
+	struct sensors *s = calloc(1, sizeof(*s));
+	libbpf_print_fn_t print_before;
+
+	if (!s)
+		return fail(ret_error, -ENOMEM, "loading", "the BPF programs");
+	s->options = *options;
+	s->high_water = high_water_of(options->ring_bytes);
+
+	libbpf_words[0] = '\0';
+	print_before = libbpf_set_print(keep_libbpf_words);
+	int r = load(s, ret_error);
+	libbpf_set_print(print_before);
+	if (r < 0) {
+		sensors_free(s);
+		return r;
+	}
+	write_names(s);
+	*ret_sensors = s;
+	return 0;
+}
+
 /* ---- sessions ---- */
 
 int sensors_open_session(struct sensors *s, uint64_t cgroup, uint32_t flags,
@@ -396,28 +416,14 @@ void sensors_close_session(struct sensors *s, uint64_t cgroup, uint32_t slot)
 
 /* ---- what there is ---- */
 
-/* Names of sensors: the section, and for tail calls the call; several calls may share a program. */
-static void write_names(struct sensors *s)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < s->program_count; i++)
-		if (attachment_of(s->programs[i]) != ATTACH_TAIL_CALL && count < PROGRAMS_MAX)
-			s->attached_names[count++] = bpf_program__section_name(s->programs[i]);
-	for (size_t i = 0; i < TAIL_CALLS && count < PROGRAMS_MAX; i++) {
-		snprintf(s->names[i], sizeof(s->names[i]), "sys_exit/%s", tail_calls[i].call);
-		s->attached_names[count++] = s->names[i];
-	}
-}
-
 const char *const *sensors_names(const struct sensors *s)
 {
-	return s->attached_names;
+	return s->names;
 }
 
 const char *const *sensors_missing(const struct sensors *s)
 {
-	return s->missing_names;
+	return s->missing;
 }
 
 int sensors_map_fd(const struct sensors *s, const char *name)
