@@ -123,7 +123,9 @@ static enum event_kind kind_of_open(const struct wire_file_open *wire)
 {
 	if (wire->state & FILE_OPEN_CREATED)
 		return EVENT_file_create;
-	return (wire->flags & O_ACCMODE) == O_RDONLY ? EVENT_file_read : EVENT_file_open;
+	if ((wire->flags & O_ACCMODE) == O_RDONLY && !(wire->flags & O_TRUNC))
+		return EVENT_file_read;
+	return EVENT_file_open;
 }
 
 /* The object was not seen: what the call was given, or what fanotify says of it. */

@@ -107,6 +107,7 @@ int names_new(const struct names_options *options, struct names **ret_names)
 		.context = n,
 	};
 	n->options = *options;
+	n->batch = NAMES_MERGEABLE + 1; /* nothing was linked in the one before */
 	n->buffer = malloc(READ_BYTES);
 	int r = n->buffer ? directories_new(&directories, &n->directories) : -ENOMEM;
 	if (r < 0) {
