@@ -230,27 +230,8 @@ static bool read_infos(const uint8_t *at, const uint8_t *end, struct raw_event *
 	return true;
 }
 
-/* An event without a name is of an object alone, such as the count of its links: nobody's act. */
-static int append_event(struct names *n, const struct fanotify_event_metadata *meta)
+static void append_event(struct names *n, struct name_event *event)
 {
-	const uint8_t *start = (const uint8_t *)meta;
-	struct name_event *event = calloc(1, sizeof(*event));
-	struct raw_event *raw = calloc(1, sizeof(*raw));
-
-	if (!event || !raw ||
-	    !read_infos(start + meta->metadata_len, start + meta->event_len, raw) ||
-	    raw->name_size == 0) {
-		bool is_out_of_memory = !event || !raw;
-
-		free(event);
-		free(raw);
-		return is_out_of_memory ? -ENOMEM : 0;
-	}
-	event->raw = raw;
-	event->batch = n->batch;
-	event->read_ns = now_ns();
-	event->tid = meta->pid;
-	event->acts = acts_of(meta->mask);
 	if (n->last)
 		n->last->next = event;
 	else
@@ -262,7 +243,51 @@ static int append_event(struct names *n, const struct fanotify_event_metadata *m
 		n->batch_first = event;
 	n->count++;
 	n->counts.events++;
+}
+
+/* An event without a name is of an object alone, such as the count of its links: nobody's act. */
+static int take_event(struct names *n, const struct fanotify_event_metadata *meta,
+		      const uint8_t *infos, const uint8_t *end)
+{
+	struct raw_event raw = {0};
+
+	if (!read_infos(infos, end, &raw) || raw.name_size == 0)
+		return 0;
+	struct name_event *event = calloc(1, sizeof(*event));
+	if (!event)
+		return -ENOMEM;
+	event->raw = malloc(sizeof(raw));
+	if (!event->raw) {
+		free(event);
+		return -ENOMEM;
+	}
+	*event->raw = raw;
+	event->batch = n->batch;
+	event->read_ns = now_ns();
+	event->tid = meta->pid;
+	event->acts = acts_of(meta->mask);
+	append_event(n, event);
 	return 0;
+}
+
+/* Events lie at multiples of 4, their heads want 8. */
+static void take_events(struct names *n, const uint8_t *at, size_t size)
+{
+	struct fanotify_event_metadata meta;
+
+	while (size >= sizeof(meta)) {
+		memcpy(&meta, at, sizeof(meta));
+		if (meta.event_len < sizeof(meta) || meta.event_len > size ||
+		    meta.metadata_len > meta.event_len) {
+			n->has_overflowed = true;
+			return;
+		}
+		if (meta.mask & FAN_Q_OVERFLOW || n->count >= BATCH_MAX ||
+		    take_event(n, &meta, at + meta.metadata_len, at + meta.event_len) < 0)
+			n->has_overflowed = true;
+		at += meta.event_len;
+		size -= meta.event_len;
+	}
 }
 
 static int read_all(struct names *n)
@@ -273,13 +298,7 @@ static int read_all(struct names *n)
 			continue;
 		if (size <= 0)
 			return size == 0 || errno == EAGAIN ? 0 : -errno;
-
-		const struct fanotify_event_metadata *meta = (const void *)n->buffer;
-		for (; FAN_EVENT_OK(meta, size); meta = FAN_EVENT_NEXT(meta, size)) {
-			if (meta->mask & FAN_Q_OVERFLOW || n->count >= BATCH_MAX ||
-			    append_event(n, meta) < 0)
-				n->has_overflowed = true;
-		}
+		take_events(n, n->buffer, size);
 	}
 }
 
