@@ -72,6 +72,10 @@ done
 is 'no descriptor of the daemon grows with sessions' "$before" "$(count_fds)"
 kill "$daemon"
 wait "$daemon"
-is 'no cgroup of a session is left' 0 "$(find /sys/fs/cgroup/unified/vitrine /sys/fs/cgroup/vitrine -mindepth 1 -type d 2>/dev/null | wc -l)"
+left=0
+for id in $("$bin/vitrine" ps --state "$state" --json | python3 -c 'import json, sys; print(*(s["id"] for s in json.load(sys.stdin)))'); do
+	find /sys/fs/cgroup -maxdepth 3 -name "$id" 2>/dev/null | grep -q . && left=$((left + 1))
+done
+is 'no cgroup of a session is left' 0 "$left"
 
 done_testing

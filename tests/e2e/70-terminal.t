@@ -31,15 +31,18 @@ cat >"$work/terminal.py" <<-'PYTHON'
 	    if b"RESIZED" in seen and not typed:
 	        os.write(master, b"hello\r")
 	        typed = True
+	else:
+	    os.kill(pid, 9)
 	os.write(1, seen)
 	sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 PYTHON
 cat >"$work/inside.sh" <<-'SH'
 	stty size
 	tty
-	trap 'stty size; echo RESIZED' WINCH
+	trap 'stty size; echo RESIZED; resized=1' WINCH
 	echo READY
-	while ! read -r line; do :; done
+	until [ "$resized" ]; do sleep 0.1; done
+	read -r line
 	echo "read $line"
 	exit 9
 SH
