@@ -88,18 +88,9 @@ bool files_is_watched(const struct capture *c, struct bytes path)
 	bool is_below = is_below_unwatched(path.data, path.size);
 
 	for (; pattern && *pattern; pattern++)
-		if ((!is_below || is_below_unwatched(*pattern, strlen(*pattern))) &&
-		    glob_match(*pattern, path))
+		if ((!is_below || **pattern == '/') && glob_match(*pattern, path))
 			return true;
 	return false;
-}
-
-uint32_t files_session_flags(const char *const *watch_reads)
-{
-	for (; watch_reads && *watch_reads; watch_reads++)
-		if (is_below_unwatched(*watch_reads, strlen(*watch_reads)))
-			return SESSION_READS_EVERYWHERE;
-	return 0;
 }
 
 /* ---- names ---- */

@@ -21,10 +21,7 @@ struct bytes files_recall(const struct files *f, uint64_t file_id, uint32_t *ret
 struct names *files_names(struct files *f);
 
 /*
- * Should an open of @path for reading be recorded? A pattern that begins with a star does not reach
- * below /usr, /lib*, /bin, /sbin, /proc, /sys and /dev; one that names such a place does.
+ * Should an open of @path for reading be recorded? A pattern that does not lead from the root (one
+ * with two stars in front) does not reach below /usr, /lib*, /bin, /sbin, /proc, /sys and /dev.
  */
 bool files_is_watched(const struct capture *c, struct bytes path);
-
-/* enum session_flag for these patterns: do they name a place below those? */
-uint32_t files_session_flags(const char *const *watch_reads);

@@ -531,14 +531,6 @@ static void tells_what_is_left_at_the_end(void **state)
 	close(map);
 }
 
-static void knows_which_sessions_read_everywhere(void **state)
-{
-	(void)state;
-	assert_int_equal(files_session_flags(watched), SESSION_READS_EVERYWHERE);
-	assert_int_equal(files_session_flags((const char *const[]){"/etc/*", "**", NULL}), 0);
-	assert_int_equal(files_session_flags(NULL), 0);
-}
-
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -558,7 +550,6 @@ int main(void)
 		TEST(tells_attributes),
 		TEST(tells_sizes),
 		TEST(tells_what_is_left_at_the_end),
-		cmocka_unit_test(knows_which_sessions_read_everywhere),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
