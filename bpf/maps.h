@@ -85,6 +85,8 @@ struct argument_walk {
 	__u32 fill;	/* where in the scratch's data the next byte goes */
 	__u32 limit;	/* not to be passed by it */
 	__u32 state;	/* enum argument_state */
+	__u32 steps;	/* left */
+	__u32 reserved;
 };
 
 /*

@@ -184,10 +184,11 @@ int translate_process_exec_failed(struct capture *c, const struct wire_record *r
 	bool complete = !(wire->head.flags & WIRE_FLAG_FAULT);
 	struct event *e = capture_begin(c, record, EVENT_process_exec_failed);
 	struct bytes argv = record->tails[FAILED_ARGV];
+	uint64_t seen = argv.size > wire->argv_bytes ? argv.size : wire->argv_bytes;
 	int64_t result = (int32_t)wire->result;
 
 	/* Where not all of it could be read, it is longer than what was seen. */
-	put_argv(c, argv, complete ? wire->argv_bytes : wire->argv_bytes + 1);
+	put_argv(c, argv, complete ? wire->argv_bytes : seen + 1);
 	if (complete)
 		event_put_u64(e, FIELD_argv_bytes, wire->argv_bytes);
 	event_put_text(e, FIELD_argv_source, "memory");

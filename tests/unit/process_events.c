@@ -318,6 +318,12 @@ static void a_failed_exec_says_why_and_whom_to_believe(void **state)
 	line = translate(w);
 	assert_has(line, "\"argv\":[\"no\",\"\"],\"argv_truncated\":true,\"argv_length\":5,");
 	assert_lacks(line, "argv_bytes");
+
+	/* What was counted may be less than what came. */
+	r = failed_record(w, E2BIG);
+	r->head.flags = WIRE_FLAG_FAULT;
+	r->argv_bytes = 2;
+	assert_has(translate(w), "\"argv_truncated\":true,\"argv_length\":5,");
 }
 
 static void an_exit_has_a_status_or_a_signal(void **state)
