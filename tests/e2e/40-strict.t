@@ -26,9 +26,26 @@ check 'nothing lost, counts add up' counts_add_up --lossless
 is 'every open is in the record' $((processes * opens)) "$(grep -cE '"kind":"file.(create|open)".*"path":"/tmp/flood-' "$work/record")"
 is 'every write is in the record' $((processes * opens)) "$(grep -c '"kind":"file.modify".*"path":"/tmp/flood-' "$work/record")"
 is 'no gap' 0 "$(grep -c '"kind":"gap"' "$work/record")"
+
+# Argument lists of 120 KB from 64 processes: far more than the recorder can write, and a ring of 4 MiB.
+cat >"$workspace/burst.sh" <<-'SH'
+	big=$(head -c 120000 /dev/zero | tr '\0' x)
+	i=0
+	while [ $i -lt 64 ]; do
+		(n=0; while [ $n -lt 25 ]; do /bin/true "$big"; n=$((n + 1)); done) &
+		i=$((i + 1))
+	done
+	wait
+SH
+run --quiet --policy "$work/small.json" --workspace "$workspace" -- sh burst.sh 2>"$work/log"
+ok $? '64 processes that outrun the recorder came to their end'
+replay >"$work/record"
+check 'nothing lost, counts add up' counts_add_up --lossless
 grep -q '"kind":"session.pause"' "$work/record"
 ok $? 'the session was frozen on the way'
 is 'as often resumed as paused' "$(grep -c '"kind":"session.pause"' "$work/record")" "$(grep -c '"kind":"session.resume"' "$work/record")"
+is 'every argument list is there, whole' 1600 "$(grep '"kind":"process.exec"' "$work/record" | grep -c '"argv_bytes":120011,')"
+is 'and none is cut' 0 "$(grep -c argv_truncated "$work/record")"
 
 flood count
 check 'what was lost is counted, and counts add up' counts_add_up
