@@ -54,7 +54,7 @@ static uint8_t *put_value(uint8_t *at, const struct event_value *value)
 		at = put_varint(at, value->u64);
 		break;
 	case FIELD_TYPE_I64:
-		at = put_varint(at, (uint64_t)value->i64 << 1 ^ (uint64_t)(value->i64 >> 63));
+		at = put_varint(at, (uint64_t)value->i64 << 1 ^ (value->i64 < 0 ? UINT64_MAX : 0));
 		break;
 	case FIELD_TYPE_BOOL:
 		*at++ = !!value->u64;

@@ -8,8 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAGIC "vitrine\n"
 #define VERSION 1
+
+static const char magic[8] = {'v', 'i', 't', 'r', 'i', 'n', 'e', '\n'};
 
 static void put_u32(uint8_t *at, uint32_t value)
 {
@@ -53,7 +54,7 @@ bool segment_number(const char *name, uint32_t *ret_number)
 			return false;
 		number = number * 10 + (uint32_t)(name[i] - '0');
 	}
-	if (strcmp(name + 6, ".vtj"))
+	if (strcmp(name + 6, ".vtj") != 0)
 		return false;
 	*ret_number = number;
 	return true;
@@ -62,7 +63,7 @@ bool segment_number(const char *name, uint32_t *ret_number)
 void segment_head_put(const struct segment_head *head, uint8_t at[SEGMENT_HEAD_SIZE])
 {
 	memset(at, 0, SEGMENT_HEAD_SIZE);
-	memcpy(at, MAGIC, 8);
+	memcpy(at, magic, sizeof(magic));
 	put_u32(at + 8, VERSION);
 	put_u32(at + 12, head->number);
 	put_u64(at + 16, head->first_seq);
@@ -82,7 +83,7 @@ bool segment_head_get(const uint8_t at[SEGMENT_HEAD_SIZE], struct segment_head *
 		.blocks = get_u64(at + 96),
 	};
 
-	if (memcmp(at, MAGIC, 8) || get_u32(at + 8) != VERSION ||
+	if (memcmp(at, magic, sizeof(magic)) != 0 || get_u32(at + 8) != VERSION ||
 	    get_u32(at + 124) != crc32c(0, at, 124))
 		return false;
 	memcpy(head.session, at + 32, SEGMENT_SESSION_SIZE);

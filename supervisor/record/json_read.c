@@ -258,19 +258,25 @@ static int put_value(struct json_arena *arena, struct event *e, enum event_field
 	}
 }
 
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
 static bool get_digest(const json_t *value, uint8_t *ret_digest)
 {
-	static const char digits[] = "0123456789abcdef";
 	const char *text = json_string_value(value);
 
 	if (json_string_length(value) != 2 * EVENT_DIGEST_SIZE)
 		return false;
 	for (size_t i = 0; i < 2 * EVENT_DIGEST_SIZE; i++) {
-		const char *digit = memchr(digits, text[i], 16);
+		int digit = hex_digit(text[i]);
 
-		if (!digit)
+		if (digit < 0)
 			return false;
-		ret_digest[i / 2] = (uint8_t)(ret_digest[i / 2] << 4 | (digit - digits));
+		ret_digest[i / 2] = (uint8_t)(ret_digest[i / 2] << 4 | digit);
 	}
 	return true;
 }

@@ -166,7 +166,7 @@ static bool copy_word(struct text *t)
 		size_t length = strlen(words[i]);
 
 		if (t->bytes.size - t->at < length ||
-		    memcmp((const char *)t->bytes.data + t->at, words[i], length))
+		    memcmp((const char *)t->bytes.data + t->at, words[i], length) != 0)
 			continue;
 		json_put(t->out, words[i], length);
 		t->at += length;

@@ -31,11 +31,6 @@ void manifest_free(struct manifest *m)
 	*m = (struct manifest){0};
 }
 
-static void cleanup_manifest(struct manifest *m)
-{
-	manifest_free(m);
-}
-
 static void cleanup_json(json_t **json)
 {
 	json_decref(*json);
@@ -107,7 +102,7 @@ static int get_state(const json_t *object, enum session_state *ret_state)
 	const char *name = json_string_value(json_object_get(object, "state"));
 
 	for (size_t i = 0; name && i < STATES; i++) {
-		if (strcmp(name, state_names[i]))
+		if (strcmp(name, state_names[i]) != 0)
 			continue;
 		*ret_state = i;
 		return 0;
@@ -146,7 +141,7 @@ int manifest_read(int session_dir_fd, struct manifest *ret_manifest)
 	cleanup(close_fd) int fd =
 		openat(session_dir_fd, NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	cleanup(json) json_t *object = NULL;
-	cleanup(manifest) struct manifest m = {0};
+	struct manifest m = {0};
 	json_error_t error;
 	struct stat st;
 	int r;
@@ -162,10 +157,10 @@ int manifest_read(int session_dir_fd, struct manifest *ret_manifest)
 		return json_error_code(&error) == json_error_out_of_memory ? -ENOMEM : -EBADMSG;
 	r = get_manifest(object, &m);
 	if (r)
-		return r;
-	*ret_manifest = m;
-	m = (struct manifest){0};
-	return 0;
+		manifest_free(&m);
+	else
+		*ret_manifest = m;
+	return r;
 }
 
 static void put_text(struct json_buffer *out, const char *name, const char *text)

@@ -108,11 +108,11 @@ static const char *take_up(struct reader *r, struct segment *s)
 	const struct segment_head *head = segment_head(s);
 	const char *why = NULL;
 
-	if (r->session[0] && strcmp(r->session, head->session))
+	if (r->session[0] && strcmp(r->session, head->session) != 0)
 		why = "the segment belongs to another session";
 	else if (r->seq_known && head->first_seq != r->next_seq)
 		why = "the segment does not go on where the one before ended";
-	else if (r->previous_known && memcmp(head->previous, r->previous, HASH_SIZE))
+	else if (r->previous_known && memcmp(head->previous, r->previous, HASH_SIZE) != 0)
 		why = "the segment does not name the block before it";
 
 	segment_free(r->segment);
@@ -215,7 +215,7 @@ static enum reader_state take_seal(struct reader *r, const struct frame *frame)
 	if (block.is_known && (seal.count != block.count || seal.bytes != block.bytes ||
 			       seal.crc != block.crc || seal.first_seq + seal.count != r->next_seq))
 		why = "a block is not what its seal says";
-	else if (r->previous_known && memcmp(seal.previous, r->previous, HASH_SIZE))
+	else if (r->previous_known && memcmp(seal.previous, r->previous, HASH_SIZE) != 0)
 		why = "a block does not name the one before it";
 
 	seal_hash(frame->payload.data, r->previous);
@@ -233,7 +233,7 @@ static enum reader_state take_finish(struct reader *r, const struct frame *frame
 		return stop(r, WAY_NEXT_FRAME, frame->offset, "a segment's end that is not one");
 	if ((r->block.is_known && r->block.count) ||
 	    (r->seq_known && finish.next_seq != r->next_seq) ||
-	    (r->previous_known && memcmp(finish.last, r->previous, HASH_SIZE))) {
+	    (r->previous_known && memcmp(finish.last, r->previous, HASH_SIZE) != 0)) {
 		why = "the segment is not what its end says";
 		note_damage(r, r->number, frame->offset, why);
 	}

@@ -88,8 +88,7 @@ static void write_type(FILE *out, enum field_type type)
 		[FIELD_TYPE_BOOL] = "\"type\": \"boolean\"",
 		[FIELD_TYPE_TEXT] = "\"type\": \"string\"",
 		[FIELD_TYPE_TEXTS] = "\"type\": \"array\", \"items\": {\"type\": \"string\"}",
-		[FIELD_TYPE_MAP] = "\"type\": \"object\", \"additionalProperties\": "
-				   "{\"type\": [\"string\", \"null\"]}",
+		[FIELD_TYPE_MAP] = "\"$ref\": \"#/$defs/texts\"",
 		[FIELD_TYPE_JSON] = "",
 	};
 
@@ -195,6 +194,8 @@ void schema_write_json_schema(FILE *out)
 	      "  \"$defs\": {\n"
 	      "    \"u64\": {\"anyOf\": [{\"type\": \"integer\", \"minimum\": 0}, "
 	      "{\"type\": \"string\", \"pattern\": \"^[0-9]{19,20}$\"}]},\n"
+	      "    \"texts\": {\"type\": \"object\", \"additionalProperties\": "
+	      "{\"type\": [\"string\", \"null\"]}},\n"
 	      "    \"digest\": {\"type\": \"string\", \"pattern\": \"^[0-9a-f]{64}$\"}",
 	      out);
 	for (size_t k = 1; k < EVENT_KIND_COUNT; k++)

@@ -44,11 +44,6 @@ void segment_free(struct segment *s)
 	free(s);
 }
 
-static void cleanup_segment(struct segment **s)
-{
-	segment_free(*s);
-}
-
 /* Fill @room with what is at @offset; less only at the end of the file. -errno. */
 static ssize_t read_at(int fd, void *room, size_t size, uint64_t offset)
 {
@@ -85,36 +80,58 @@ static int read_heads(struct segment *s, uint32_t number)
 	return s->head.number == number ? 0 : -EBADMSG;
 }
 
-int segment_open(int dir_fd, uint32_t number, struct segment **ret_segment)
+static int open_regular(int dir_fd, uint32_t number, off_t *ret_size)
 {
-	cleanup(segment) struct segment *s = calloc(1, sizeof(*s));
+	cleanup(close_fd) int fd = -1;
 	char name[SEGMENT_NAME_SIZE];
 	struct stat st;
-	int r;
 
-	if (!s)
-		return -ENOMEM;
 	segment_name(number, "", name);
-	s->fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (s->fd < 0)
+	fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
 		return -errno;
-	if (fstat(s->fd, &st))
+	if (fstat(fd, &st))
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return -EBADMSG;
-	r = read_heads(s, number);
+	*ret_size = st.st_size;
+	return take_fd(fd);
+}
+
+static int begin(struct segment *s, uint32_t number, off_t size)
+{
+	int r = read_heads(s, number);
+
 	if (r)
 		return r;
-
-	s->room = WINDOW_LEAST;
-	if (st.st_size > WINDOW_LEAST)
-		s->room = st.st_size < WINDOW_BYTES ? (size_t)st.st_size : WINDOW_BYTES;
-	s->window = malloc(s->room);
-	if (!s->window)
-		return -ENOMEM;
 	s->offset = SEGMENT_HEADS_SIZE;
-	*ret_segment = take(s);
-	return 0;
+	s->room = WINDOW_LEAST;
+	if (size > WINDOW_LEAST)
+		s->room = size < WINDOW_BYTES ? (size_t)size : WINDOW_BYTES;
+	s->window = malloc(s->room);
+	return s->window ? 0 : -ENOMEM;
+}
+
+int segment_open(int dir_fd, uint32_t number, struct segment **ret_segment)
+{
+	off_t size = 0;
+	int r, fd = open_regular(dir_fd, number, &size);
+	struct segment *s;
+
+	if (fd < 0)
+		return fd;
+	s = calloc(1, sizeof(*s));
+	if (!s) {
+		close(fd);
+		return -ENOMEM;
+	}
+	s->fd = fd;
+	r = begin(s, number, size);
+	if (r)
+		segment_free(s);
+	else
+		*ret_segment = s;
+	return r;
 }
 
 const struct segment_head *segment_head(const struct segment *s)

@@ -27,7 +27,7 @@ static int read_session(int sessions_fd, const char *id, struct manifest *ret_ma
 
 	if (r)
 		return r;
-	if (strcmp(m.id, id)) {
+	if (strcmp(m.id, id) != 0) {
 		manifest_free(&m);
 		return -EBADMSG;
 	}

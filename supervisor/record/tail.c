@@ -142,7 +142,7 @@ int tail_find(int dir_fd, const char *session, struct tail *ret_tail)
 		return 0;
 	}
 	head = segment_head(s);
-	if (strcmp(head->session, session))
+	if (strcmp(head->session, session) != 0)
 		return -EBADMSG;
 	t.number = head->number;
 	t.salt = head->salt;

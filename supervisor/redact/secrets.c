@@ -57,24 +57,25 @@ void secrets_free(struct secrets *s)
 	free(s);
 }
 
-static int vault_new(size_t values_size, struct vault **ret_vault)
+/* NULL, with errno, where the memory cannot be had or locked. */
+static struct vault *vault_new(size_t values_size)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	size_t size = (sizeof(struct vault) + values_size + page - 1) / page * page;
 	struct vault *v =
 		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	int r;
 
 	if (v == MAP_FAILED)
-		return -errno;
+		return NULL;
 	if (mlock(v, size) || madvise(v, size, MADV_DONTDUMP)) {
-		r = -errno;
+		int error = errno;
+
 		munmap(v, size);
-		return r;
+		errno = error;
+		return NULL;
 	}
 	v->size = size;
-	*ret_vault = v;
-	return 0;
+	return v;
 }
 
 /* A name goes into the record: only what can do nothing there stays of it. */
@@ -127,7 +128,6 @@ int secrets_new(const uint8_t key[32], const struct redact_secret *list, size_t 
 {
 	struct secrets *s;
 	size_t size = 0;
-	int r;
 
 	if (count > SECRETS_MOST)
 		return -E2BIG;
@@ -139,8 +139,10 @@ int secrets_new(const uint8_t key[32], const struct redact_secret *list, size_t 
 	s = calloc(1, sizeof(*s) + count * sizeof(*s->items));
 	if (!s)
 		return -ENOMEM;
-	r = vault_new(size, &s->vault);
-	if (r) {
+	s->vault = vault_new(size);
+	if (!s->vault) {
+		int r = -errno;
+
 		free(s);
 		return r;
 	}
@@ -188,7 +190,7 @@ int spans_add(struct spans *spans, struct span span)
 {
 	struct span *larger;
 
-	if (spans->count == spans->room) {
+	if (!spans->items || spans->count == spans->room) {
 		size_t room = spans->room ? 2 * spans->room : 16;
 
 		larger = reallocarray(spans->items, room, sizeof(*larger));
@@ -211,7 +213,7 @@ static size_t match_at(const struct secrets *s, struct bytes text, size_t at, si
 		const struct secret *secret = &s->items[i];
 
 		if (secret->size > left || secret->size <= longest ||
-		    memcmp(secret->value, data, secret->size))
+		    memcmp(secret->value, data, secret->size) != 0)
 			continue;
 		longest = secret->size;
 		*ret_secret = i;
@@ -255,7 +257,7 @@ size_t secrets_begun(const struct secrets *s, struct bytes text, size_t *ret_sec
 			const struct secret *secret = &s->items[i];
 
 			if (secret->size <= text.size - at ||
-			    memcmp(secret->value, data + at, text.size - at))
+			    memcmp(secret->value, data + at, text.size - at) != 0)
 				continue;
 			*ret_secret = i;
 			return at;
