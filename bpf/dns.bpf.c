@@ -125,7 +125,7 @@ static __always_inline int take_packet(struct __sk_buff *skb, bool egress)
 	if (!sk)
 		return PASS;
 	/* Most packets are TCP to other ports; the socket says so without a look inside. */
-	if (sk->protocol == IPPROTO_TCP && sk->dst_port != bpf_htons(DNS_PORT))
+	if (is_tcp(sk) && sk->dst_port != bpf_htons(DNS_PORT))
 		return PASS;
 	if (!packet_read(skb, &p) || (egress ? p.to_port : p.from_port) != DNS_PORT ||
 	    p.protocol == IPPROTO_UDPLITE)

@@ -193,8 +193,10 @@ static __always_inline __u64 tcp_waiting(struct sock *sk)
 
 /* What went through the socket in all. Returns what is known. */
 static __always_inline __u32 count_bytes(struct sock *sk, struct socket_state *state,
-					 __u32 protocol, __u64 *sent, __u64 *received)
+					 const struct socket_ends *ends, __u64 *sent,
+					 __u64 *received)
 {
+	__u32 protocol = ends->type == SOCK_STREAM ? ends->protocol : 0;
 	__u64 now_sent = 0, now_received = 0;
 	struct mptcp_sock *mp = (struct mptcp_sock *)sk;
 
@@ -241,7 +243,7 @@ int on_socket_release(struct bpf_sock *ctx)
 	if (!slot)
 		return PASS;
 	read_ends(sk, &ends);
-	ends.known |= count_bytes(sk, state, ends.protocol, &sent, &received);
+	ends.known |= count_bytes(sk, state, &ends, &sent, &received);
 	if (!state->acted && !sent && !received && (ends.type == SOCK_RAW || !ends.src_port))
 		return PASS;
 	r = emit_small(slot, WIRE_KIND_socket_close, WIRE_CLASS_net, sizeof(*r));

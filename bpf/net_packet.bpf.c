@@ -13,10 +13,23 @@ static __always_inline struct session_slot *session_of_datagram(struct __sk_buff
 {
 	__u64 session;
 
-	if (!sk || sk->protocol == IPPROTO_TCP)
+	if (!sk || is_tcp(sk))
 		return NULL;
 	session = bpf_skb_ancestor_cgroup_id(skb, session_level);
 	return bpf_map_lookup_elem(&sessions, &session);
+}
+
+/* The sendmsg programs have seen it. */
+static __always_inline bool is_announced(const struct bpf_sock *sk)
+{
+	return sk->type != SOCK_RAW &&
+	       (sk->protocol == IPPROTO_UDP || sk->protocol == IPPROTO_UDPLITE);
+}
+
+/* What the sender passed: who writes to a raw socket writes the transport's header too. */
+static __always_inline __u32 size_of(const struct bpf_sock *sk, const struct packet *p)
+{
+	return sk->type == SOCK_RAW ? p->body : p->length;
 }
 
 /* What the running thread asked for, if it was a datagram on this socket. */
@@ -46,7 +59,7 @@ static __always_inline void emit_send(struct session_slot *slot, const struct pa
 	packet_address(p, p->to, sk->family, (__u8 *)&r->dst_high);
 	r->src_port = p->from_port;
 	r->dst_port = p->to_port;
-	r->size = p->length;
+	r->size = size_of(sk, p);
 	r->known = SOCKET_KNOWN_SRC | SOCKET_KNOWN_DST | SOCKET_KNOWN_SIZE | SOCKET_KNOWN_RESULT;
 	emit_small_end(slot, r);
 }
@@ -68,12 +81,14 @@ int on_datagram_out(struct __sk_buff *skb)
 		return PASS;
 	state = bpf_sk_storage_get(&socket_states, sk, 0, 0);
 	if (state)
-		__sync_fetch_and_add(&state->sent, p.length);
+		__sync_fetch_and_add(&state->sent, size_of(sk, &p));
 	cookie = bpf_get_socket_cookie(skb);
 	if (asked_to_send(thread, cookie)) {
 		bpf_map_delete_elem(&asked_by_thread, &thread);
 		emit_send(slot, &p, sk, cookie);
-	} else if (sk->protocol != IPPROTO_UDP && sk->state != BPF_TCP_ESTABLISHED) {
+	} else if (!is_announced(sk) && sk->state != BPF_TCP_ESTABLISHED) {
+		if (state)
+			state->acted = 1;
 		emit_send(slot, &p, sk, cookie);
 	}
 	return PASS;
@@ -92,6 +107,6 @@ int on_datagram_in(struct __sk_buff *skb)
 		return PASS;
 	state = bpf_sk_storage_get(&socket_states, sk, 0, 0);
 	if (state)
-		__sync_fetch_and_add(&state->received, p.length);
+		__sync_fetch_and_add(&state->received, size_of(sk, &p));
 	return PASS;
 }

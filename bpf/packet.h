@@ -23,6 +23,7 @@ struct packet {
 	__u32 protocol;
 	__u32 at;     /* where the transport's header begins, then where the payload does */
 	__u32 length; /* of the payload */
+	__u32 body;   /* of what follows the IP headers */
 	__u32 from_port, to_port;
 	__u32 sequence, tcp_flags;
 };
@@ -85,6 +86,12 @@ static __always_inline bool packet_ports(struct __sk_buff *skb, struct packet *p
 	return true;
 }
 
+/* A socket of the kernel's TCP, not a raw one that speaks it by itself. */
+static __always_inline bool is_tcp(const struct bpf_sock *sk)
+{
+	return sk->type == SOCK_STREAM && sk->protocol == IPPROTO_TCP;
+}
+
 /* Fill @p, which is zeroed. False: it is not a whole packet. */
 static __always_inline bool packet_read(struct __sk_buff *skb, struct packet *p)
 {
@@ -95,7 +102,8 @@ static __always_inline bool packet_read(struct __sk_buff *skb, struct packet *p)
 	p->version = first >> 4;
 	if (p->version == 4 ? !packet_v4(skb, p) : p->version != 6 || !packet_v6(skb, p))
 		return false;
-	if (!packet_ports(skb, p) || p->at > skb->len)
+	p->body = skb->len - p->at;
+	if (p->at > skb->len || !packet_ports(skb, p) || p->at > skb->len)
 		return false;
 	p->length = skb->len - p->at;
 	return true;
