@@ -177,4 +177,4 @@ include tests/tests.mk
 clean:
 	rm -rf build
 
--include $(shell test -d $(B) && find $(B) -name '*.d')
+-include $(shell test -d $(B) && find $(B) -path '*/kernels' -prune -o -type f -name '*.d' -print)
