@@ -29,6 +29,23 @@
 #define UPPER_INODES_DEFAULT 1000000
 #define READY_TIMEOUT_MS 30000
 
+/* What is needed while a sandbox is made, and not after. */
+struct making {
+	struct launcher *launcher;
+	const struct cgroup_root *root;
+	const struct sandbox_options *options;
+	struct sandbox_error *error;
+	struct launch_request request;
+	int init_cgroup_fd, workspace_fd, root_mount_fd;
+};
+
+static void cleanup_making(struct making *m)
+{
+	cleanup_close_fd(&m->init_cgroup_fd);
+	cleanup_close_fd(&m->workspace_fd);
+	cleanup_close_fd(&m->root_mount_fd);
+}
+
 static void cleanup_sandbox(struct sandbox **s)
 {
 	sandbox_free(*s);
@@ -78,29 +95,33 @@ static struct sandbox *sandbox_new(const struct sandbox_options *options)
 		.uid_base = UID_FIRST + options->slot * SESSION_IDS,
 		.uid_count = SESSION_IDS,
 	};
-	s->root_fd = s->init_cgroup_fd = s->control_fd = s->pidfd = s->status_fd = s->wake_fd = -1;
+	s->root_fd = s->control_fd = s->pidfd = s->status_fd = s->wake_fd = -1;
 	for (size_t i = 0; i < INIT_COMMANDS_MAX; i++)
 		s->execs[i] = (struct sandbox_exec){.cgroup_fd = -1, .tty_fd = -1};
 	strncpy(s->id, options->id, sizeof(s->id) - 1);
 	return s;
 }
 
-static int make_cgroups(struct sandbox *s, const struct cgroup_root *root)
+static int make_cgroups(struct sandbox *s, struct making *m)
 {
 	uint64_t init_id;
 
-	s->root_fd = fcntl(root->fd, F_DUPFD_CLOEXEC, 0);
-	if (s->root_fd < 0)
-		return -errno;
-	int r = cgroup_make(root->fd, s->id, s->info.uid_base, &s->info.cgroup_fd, &s->info.cgroup);
+	s->root_fd = fcntl(m->root->fd, F_DUPFD_CLOEXEC, 0);
+	int r = s->root_fd < 0 ? -errno
+			       : cgroup_make(s->root_fd, s->id, s->info.uid_base,
+					     &s->info.cgroup_fd, &s->info.cgroup);
+	if (r == 0) {
+		s->made_cgroup = true;
+		s->info.freeze_fd =
+			openat(s->info.cgroup_fd, "cgroup.freeze", O_WRONLY | O_CLOEXEC);
+		r = s->info.freeze_fd < 0 ? -errno
+					  : cgroup_make(s->info.cgroup_fd, "init", 0,
+							&m->init_cgroup_fd, &init_id);
+	}
 	if (r < 0)
-		return r;
-	s->made_cgroup = true;
-
-	s->info.freeze_fd = openat(s->info.cgroup_fd, "cgroup.freeze", O_WRONLY | O_CLOEXEC);
-	if (s->info.freeze_fd < 0)
-		return -errno;
-	return cgroup_make(s->info.cgroup_fd, "init", 0, &s->init_cgroup_fd, &init_id);
+		return sandbox_fail(m->error, SETUP_cgroup, r, "%s/vitrine/%s", m->root->path,
+				    s->id);
+	return 0;
 }
 
 /* Name of the file system that @path is on, for an error. */
@@ -124,22 +145,24 @@ static void name_file_system(int fd, char *ret_name, size_t size)
 	endmntent(mounts);
 }
 
-static int open_workspace(const struct sandbox_options *options, struct launch_request *request,
-			  int *ret_mount_fd, struct sandbox_error *ret_error)
+static int open_workspace(struct making *m)
 {
+	const char *path = m->options->workspace;
 	struct stat st;
 
-	cleanup(close_fd) int fd = open(options->workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (!path)
+		return 0;
+	cleanup(close_fd) int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return sandbox_fail(ret_error, SETUP_workspace, -errno, "%s", options->workspace);
-	int r = mount_clone(fd, "", true, ret_mount_fd);
+		return sandbox_fail(m->error, SETUP_workspace, -errno, "%s", path);
+	int r = mount_clone(fd, "", true, &m->workspace_fd);
 	if (r < 0)
-		return sandbox_fail(ret_error, SETUP_workspace, r, "%s", options->workspace);
+		return sandbox_fail(m->error, SETUP_workspace, r, "%s", path);
 
-	request->flags |= LAUNCH_WORKSPACE;
-	request->workspace_uid = st.st_uid;
-	request->workspace_gid = st.st_gid;
-	request->workspace_owner = options->workspace_for_root ? SESSION_ROOT : SESSION_AGENT;
+	m->request.flags |= LAUNCH_WORKSPACE;
+	m->request.workspace_uid = st.st_uid;
+	m->request.workspace_gid = st.st_gid;
+	m->request.workspace_owner = m->options->workspace_for_root ? SESSION_ROOT : SESSION_AGENT;
 	return 0;
 }
 
@@ -170,54 +193,57 @@ static int fill_resolv(struct launch_request *request, enum sandbox_net net)
 	return 0;
 }
 
-static int call_launcher(struct launcher *l, struct sandbox *s,
-			 const struct sandbox_options *options,
-			 const struct launch_request *request, int workspace_fd, int *ret_root_fd,
-			 struct sandbox_error *ret_error)
+static int fail_launch(struct making *m, unsigned step, int r)
 {
+	char type[64];
+
+	if (step != SETUP_workspace_ids)
+		return sandbox_fail(m->error, step, r, "%s", "");
+	name_file_system(m->workspace_fd, type, sizeof(type));
+	return sandbox_fail(m->error, step, r, "%s is on %s", m->options->workspace, type);
+}
+
+static int call_launcher(struct sandbox *s, struct making *m)
+{
+	struct launcher *l = m->launcher;
 	int pair[2], answers[LAUNCH_ANSWER_COUNT];
 	unsigned step;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return sandbox_fail(ret_error, SETUP_launcher, -errno, "socketpair");
+		return sandbox_fail(m->error, SETUP_launcher, -errno, "socketpair");
 	s->control_fd = pair[0];
 	cleanup(close_fd) int theirs = pair[1];
 
 	const int fds[LAUNCH_FD_COUNT] = {
-		[LAUNCH_FD_CGROUP] = s->init_cgroup_fd, [LAUNCH_FD_CONTROL] = theirs,
-		[LAUNCH_FD_FILTER] = l->filter_fd,	[LAUNCH_FD_INIT] = l->init_fd,
-		[LAUNCH_FD_WORKSPACE] = workspace_fd,
+		[LAUNCH_FD_CGROUP] = m->init_cgroup_fd,	 [LAUNCH_FD_CONTROL] = theirs,
+		[LAUNCH_FD_FILTER] = l->filter_fd,	 [LAUNCH_FD_INIT] = l->init_fd,
+		[LAUNCH_FD_WORKSPACE] = m->workspace_fd,
 	};
-	int r = launcher_start_session(l, request, fds,
-				       workspace_fd < 0 ? LAUNCH_FD_WORKSPACE : LAUNCH_FD_COUNT,
+	int r = launcher_start_session(l, &m->request, fds,
+				       m->workspace_fd < 0 ? LAUNCH_FD_WORKSPACE : LAUNCH_FD_COUNT,
 				       &s->info.init_pid, answers, &step);
-	if (r < 0 && step == SETUP_workspace_ids) {
-		char type[64];
-
-		name_file_system(workspace_fd, type, sizeof(type));
-		return sandbox_fail(ret_error, step, r, "%s is on %s", options->workspace, type);
-	}
 	if (r < 0)
-		return sandbox_fail(ret_error, step, r, "%s", "");
+		return fail_launch(m, step, r);
 
 	s->pidfd = answers[LAUNCH_ANSWER_PIDFD];
-	*ret_root_fd = answers[LAUNCH_ANSWER_ROOT];
+	m->root_mount_fd = answers[LAUNCH_ANSWER_ROOT];
 	s->info.init_dev = l->init_dev;
 	s->info.init_ino = l->init_ino;
 	return 0;
 }
 
 /* Where the kernel gives the root no file handles, names come from what calls were given. */
-static int start_watching(struct sandbox *s, int root_fd)
+static int start_watching(struct sandbox *s, struct making *m)
 {
-	int r = watch_open(root_fd, &s->info.fanotify_fd);
+	int r = watch_open(m->root_mount_fd, &s->info.fanotify_fd);
 	if (r == -EOPNOTSUPP || r == -ENODEV || r == -EXDEV)
 		return 0;
-	if (r < 0)
-		return r;
-
-	s->info.root_mount_fd = openat(root_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return s->info.root_mount_fd < 0 ? -errno : 0;
+	if (r == 0) {
+		s->info.root_mount_fd =
+			openat(m->root_mount_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		r = s->info.root_mount_fd < 0 ? -errno : 0;
+	}
+	return r < 0 ? sandbox_fail(m->error, SETUP_watch, r, "%s", "") : 0;
 }
 
 static int make_status_fd(struct sandbox *s)
@@ -249,7 +275,7 @@ int sandbox_report(struct sandbox *s, int timeout_ms, struct init_report *ret_re
 	return r;
 }
 
-static int wait_ready(struct sandbox *s, struct sandbox_error *ret_error)
+static int wait_ready(struct sandbox *s, struct making *m)
 {
 	struct init_report report;
 	int r;
@@ -258,53 +284,47 @@ static int wait_ready(struct sandbox *s, struct sandbox_error *ret_error)
 		r = sandbox_report(s, READY_TIMEOUT_MS, &report, NULL);
 	while (r == -EAGAIN);
 	if (r < 0)
-		return sandbox_fail(ret_error, SETUP_init, r, "no word from it");
+		return sandbox_fail(m->error, SETUP_init, r, "no word from it");
 	if (report.kind == INIT_SETUP_FAILED)
-		return sandbox_fail(ret_error, report.step, -report.error, "%s", "");
+		return sandbox_fail(m->error, report.step, -report.error, "%s", "");
 	return report.kind == INIT_READY ? 0
-					 : sandbox_fail(ret_error, SETUP_init, -EBADMSG, "%s", "");
+					 : sandbox_fail(m->error, SETUP_init, -EBADMSG, "%s", "");
 }
 
-static int build(struct sandbox *s, struct launcher *l, const struct cgroup_root *root,
-		 const struct sandbox_options *options, struct sandbox_error *ret_error)
+static int build(struct sandbox *s, struct making *m)
 {
-	cleanup(close_fd) int workspace_fd = -1;
-	cleanup(close_fd) int root_fd = -1;
-	struct launch_request request = {
-		.kind = LAUNCH_SESSION,
-		.flags = options->net == SANDBOX_NET_NONE ? LAUNCH_OWN_NET : 0,
-		.uid_base = s->info.uid_base,
-		.upper_bytes = options->upper_bytes ? options->upper_bytes : UPPER_BYTES_DEFAULT,
-		.upper_inodes =
-			options->upper_inodes ? options->upper_inodes : UPPER_INODES_DEFAULT,
-	};
-	memcpy(request.id, s->id, sizeof(request.id));
+	int r = launcher_refresh(m->launcher);
+	if (r < 0)
+		return sandbox_fail(m->error, SETUP_skeleton, r, "%s", "");
+	r = fill_resolv(&m->request, m->options->net);
+	if (r < 0)
+		return sandbox_fail(m->error, SETUP_skeleton, r, "/etc/resolv.conf");
 
-	int r = launcher_refresh(l);
-	if (r < 0)
-		return sandbox_fail(ret_error, SETUP_skeleton, r, "%s", "");
-	r = make_cgroups(s, root);
-	if (r < 0)
-		return sandbox_fail(ret_error, SETUP_cgroup, r, "%s/vitrine/%s", root->path, s->id);
-	if (options->workspace)
-		r = open_workspace(options, &request, &workspace_fd, ret_error);
+	r = make_cgroups(s, m);
+	if (r == 0)
+		r = open_workspace(m);
+	if (r == 0)
+		r = call_launcher(s, m);
+	if (r == 0)
+		r = start_watching(s, m);
+	if (r == 0)
+		r = wait_ready(s, m);
 	if (r < 0)
 		return r;
-	r = fill_resolv(&request, options->net);
-	if (r < 0)
-		return sandbox_fail(ret_error, SETUP_skeleton, r, "/etc/resolv.conf");
 
-	r = call_launcher(l, s, options, &request, workspace_fd, &root_fd, ret_error);
-	if (r < 0)
-		return r;
-	r = start_watching(s, root_fd);
-	if (r < 0)
-		return sandbox_fail(ret_error, SETUP_watch, r, "%s", "");
-	r = wait_ready(s, ret_error);
-	if (r < 0)
-		return r;
 	r = make_status_fd(s);
-	return r < 0 ? sandbox_fail(ret_error, SETUP_launcher, r, "epoll") : 0;
+	return r < 0 ? sandbox_fail(m->error, SETUP_init, r, "epoll") : 0;
+}
+
+static void fill_request(const struct sandbox *s, const struct sandbox_options *o,
+			 struct launch_request *request)
+{
+	request->kind = LAUNCH_SESSION;
+	request->flags = o->net == SANDBOX_NET_NONE ? LAUNCH_OWN_NET : 0;
+	request->uid_base = s->info.uid_base;
+	request->upper_bytes = o->upper_bytes ? o->upper_bytes : UPPER_BYTES_DEFAULT;
+	request->upper_inodes = o->upper_inodes ? o->upper_inodes : UPPER_INODES_DEFAULT;
+	memcpy(request->id, s->id, sizeof(request->id));
 }
 
 int sandbox_create(struct launcher *l, const struct cgroup_root *root,
@@ -319,7 +339,17 @@ int sandbox_create(struct launcher *l, const struct cgroup_root *root,
 	cleanup(sandbox) struct sandbox *s = sandbox_new(options);
 	if (!s)
 		return sandbox_fail(ret_error, SETUP_options, -ENOMEM, "%s", "");
-	int r = build(s, l, root, options, ret_error);
+	cleanup(making) struct making m = {
+		.launcher = l,
+		.root = root,
+		.options = options,
+		.error = ret_error,
+		.init_cgroup_fd = -1,
+		.workspace_fd = -1,
+		.root_mount_fd = -1,
+	};
+	fill_request(s, options, &m.request);
+	int r = build(s, &m);
 	if (r < 0)
 		return r;
 
@@ -364,7 +394,6 @@ void sandbox_free(struct sandbox *s)
 	cleanup_close_fd(&s->wake_fd);
 	cleanup_close_fd(&s->control_fd);
 	cleanup_close_fd(&s->pidfd);
-	cleanup_close_fd(&s->init_cgroup_fd);
 	cleanup_close_fd(&s->root_fd);
 	cleanup_close_fd(&s->info.cgroup_fd);
 	cleanup_close_fd(&s->info.freeze_fd);

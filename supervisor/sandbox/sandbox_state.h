@@ -23,8 +23,7 @@ struct sandbox_exec {
 struct sandbox {
 	struct sandbox_info info;
 	char id[LAUNCH_ID_MAX];
-	int root_fd; /* the daemon's cgroup */
-	int init_cgroup_fd;
+	int root_fd;	/* the daemon's cgroup */
 	int control_fd; /* to init */
 	int pidfd;	/* of init */
 	int status_fd;	/* epoll: control_fd and wake_fd */

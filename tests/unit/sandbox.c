@@ -166,6 +166,66 @@ static void refuses_when_the_launcher_is_gone(void **state)
 	e->ids = own.ids;
 }
 
+/* A directory with the true launcher and something else in the place of init. */
+static int make_bin(const char *init, char *ret_dir)
+{
+	char from[PATH_MAX], to[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", from, sizeof(from) - 1);
+
+	assert_true(n > 0);
+	from[n] = 0;
+	char *slash = strrchr(from, '/');
+	assert_non_null(slash);
+	snprintf(slash, sizeof(from) - (size_t)(slash - from), "/../../bin/vitrine-launcher");
+	assert_non_null(mkdtemp(ret_dir));
+	snprintf(to, sizeof(to), "%s/vitrine-launcher", ret_dir);
+	assert_int_equal(symlink(from, to), 0);
+	snprintf(to, sizeof(to), "%s/vitrine-init", ret_dir);
+	assert_int_equal(symlink(init, to), 0);
+	return open(ret_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+static void remove_bin(const char *dir)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/vitrine-launcher", dir);
+	assert_int_equal(unlink(path), 0);
+	snprintf(path, sizeof(path), "%s/vitrine-init", dir);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(dir), 0);
+}
+
+/* The last steps fail: no program, one that ends at once, one that ends before it says anything. */
+static void refuses_when_init_does_not_start(void **state)
+{
+	static const char *const inits[] = {"/etc/passwd", "/usr/bin/true", "/usr/bin/env"};
+	struct enclosure *e = *state;
+
+	for (size_t i = 0; i < COUNT(inits); i++) {
+		char dir[] = "/tmp/vitrine-bin-XXXXXX";
+		struct sandbox_options options = {.id = next_id(e), .slot = SLOT};
+		struct enclosure own = *e;
+
+		cleanup(close_fd) int bin = make_bin(inits[i], dir);
+		assert_int_equal(launcher_start(bin, &own.launcher), 0);
+		assert_refused(&own, &options, &e->root, "init", "");
+		launcher_stop(own.launcher);
+		remove_bin(dir);
+	}
+}
+
+static void does_not_start_without_its_programs(void **state)
+{
+	struct launcher *l = NULL;
+
+	(void)state;
+	cleanup(close_fd) int empty = open("/proc/self/task", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(launcher_start(empty, &l), -ENOENT);
+	assert_null(l);
+	launcher_stop(NULL);
+}
+
 static void disk_is_bounded(void **state)
 {
 	struct enclosure *e = *state;
@@ -275,6 +335,8 @@ int main(void)
 		cmocka_unit_test(refuses_without_a_cgroup),
 		cmocka_unit_test(refuses_what_does_not_fit),
 		cmocka_unit_test(refuses_when_the_launcher_is_gone),
+		cmocka_unit_test(refuses_when_init_does_not_start),
+		cmocka_unit_test(does_not_start_without_its_programs),
 		cmocka_unit_test(disk_is_bounded),
 		cmocka_unit_test(kill_reaches_the_escaped),
 		cmocka_unit_test(killed_whole_is_gone),
