@@ -466,6 +466,19 @@ int account_finish(struct account *a)
 	return r;
 }
 
+int account_has_losses(struct account *a)
+{
+	int r = read_losses(a);
+	if (r < 0)
+		return r;
+
+	for (size_t i = 0; i < lane_count(a); i++)
+		if (unexplained_numbered(&a->lanes[i]) > a->lanes[i].unknown ||
+		    unexplained(&a->lanes[i], LOSS_MAP_FULL) > 0)
+			return 1;
+	return 0;
+}
+
 bool account_is_open(const struct account *a)
 {
 	return a->open_holes > 0;

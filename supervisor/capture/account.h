@@ -86,6 +86,9 @@ int account_settle(struct account *a);
 /* The session is over and its ring empty: all holes are final, trailing ones too. */
 int account_finish(struct account *a);
 
+/* Ask the kernel whether it has counted a loss that no gap has told yet. 1, 0 or -errno. */
+int account_has_losses(struct account *a);
+
 /* True while a hole is open, so that drains go on although nothing comes. */
 bool account_is_open(const struct account *a);
 

@@ -35,6 +35,22 @@ static int read_losses(void *context, enum wire_class class, enum loss_reason re
 	return bpf_map_lookup_elem(r->host->losses_fd, &index, ret_values);
 }
 
+static void tell_lost(struct recording *r)
+{
+	if (r->options.on_loss != ON_LOSS_KILL || r->told_lost)
+		return;
+	r->told_lost = true;
+	r->host->notice(r->host->notice_context, r->session, RECORDING_LOST, 0);
+}
+
+/* A hole shows only when what is behind it is read; to kill, the kernel's count is enough. */
+static void look_for_losses(struct recording *r)
+{
+	if (r->options.on_loss == ON_LOSS_KILL && !r->told_lost &&
+	    ring_fill(&r->ring) >= r->options.high_water && account_has_losses(r->account) == 1)
+		tell_lost(r);
+}
+
 /* The gap has the time of the record behind it, so that it can be put in its place. */
 static int on_gap(void *context, const struct account_gap *gap)
 {
@@ -54,10 +70,7 @@ static int on_gap(void *context, const struct account_gap *gap)
 	}
 	event_put_text(e, FIELD_reason, gap->reason);
 
-	if (r->options.on_loss == ON_LOSS_KILL && !r->told_lost) {
-		r->told_lost = true;
-		r->host->notice(r->host->notice_context, r->session, RECORDING_LOST, 0);
-	}
+	tell_lost(r);
 	return recording_emit(r, e);
 }
 
@@ -164,6 +177,7 @@ bool recording_drain_ring(struct recording *r)
 	if (is_idle && !account_is_open(r->account) && ++r->idle_drains % IDLE_DRAINS != 0)
 		return false;
 
+	look_for_losses(r);
 	capture_take_names(r->capture);
 	int e = drain_up_to(r, limit, &state);
 	if (e == 0 && !r->waiting_since)

@@ -369,6 +369,22 @@ static void counts_what_is_spoiled_or_unwritten_as_lost(void **state)
 	expect_counts(k, 0, 3, 1, 2);
 }
 
+static void knows_of_losses_before_their_holes_show(void **state)
+{
+	struct kernel *k = *state;
+
+	come(k, 0, 0, take(k, 0, 0));
+	assert_int_equal(account_has_losses(k->account), 0);
+	lose(k, 0, 0, LOSS_RING_FULL);
+	assert_int_equal(account_has_losses(k->account), 1);
+	come(k, 0, 0, take(k, 0, 0));
+	settle(k, 2);
+	assert_int_equal(k->gap_count, 1);
+	assert_int_equal(account_has_losses(k->account), 0);
+	k->losses[0][LOSS_MAP_FULL][0]++;
+	assert_int_equal(account_has_losses(k->account), 1);
+}
+
 /* The kernel does neither; the sums hold all the same. */
 static void adds_up_with_numbers_that_cannot_be(void **state)
 {
@@ -455,6 +471,7 @@ int main(void)
 		TEST(counts_what_came_before_it_was_opened),
 		TEST(leaves_chunks_and_policy_out),
 		TEST(counts_what_is_spoiled_or_unwritten_as_lost),
+		TEST(knows_of_losses_before_their_holes_show),
 		TEST(adds_up_with_numbers_that_cannot_be),
 		TEST(refuses_what_has_no_place),
 		TEST(adds_up_at_random),

@@ -462,6 +462,100 @@ static void records_a_session(void **state)
 	json_decref(closed);
 }
 
+/* Send @size bytes through a command's output; the closing totals. */
+static json_t *pass_output(struct world *w, size_t size)
+{
+	int command[2];
+	char block[1000], got[4096];
+	size_t received = 0;
+	ssize_t n;
+
+	memset(block, 'z', sizeof(block));
+	start_command(w, command);
+	fcntl(command[0], F_SETFL, O_NONBLOCK);
+	fcntl(command[1], F_SETFL, O_NONBLOCK);
+	for (size_t sent = 0; sent < size; usleep(10)) {
+		size_t part = size - sent < sizeof(block) ? size - sent : sizeof(block);
+
+		n = write(command[0], block, part);
+		sent += n > 0 ? n : 0;
+		while ((n = read(command[1], got, sizeof(got))) > 0)
+			received += n;
+	}
+	close(command[0]);
+	ask(w,
+	    json_pack("{s:s, s:s, s:i, s:{s:s}}", "request", "exec.close", "session", SESSION,
+		      "exec", 1, "fields", "reason", "exit"),
+	    NULL);
+	fcntl(command[1], F_SETFL, 0);
+	while ((n = read(command[1], got, sizeof(got))) > 0)
+		received += n;
+	close(command[1]);
+	assert_int_equal(received, size);
+	return expect_reply(w, "exec.closed");
+}
+
+static void expect_output(struct world *w, const char *policy, int cap, size_t size, size_t kept,
+			  bool is_truncated)
+{
+	cleanup(close_fd) int dir = open(w->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	json_t *message = open_message("freeze");
+
+	json_object_set_new(message, "output", json_string(policy));
+	json_object_set_new(message, "output_cap", json_integer(cap));
+	start(w);
+	ask(w, message, "journal", dir, "ring", w->ring.ring_fd, "freeze", w->freeze_fd, NULL);
+	expect_good(w, "opened");
+	json_t *closed = pass_output(w, size);
+	const json_t *totals = json_object_get(closed, "stdout");
+	assert_int_equal(json_integer_value(json_object_get(totals, "total")), size);
+	assert_int_equal(json_integer_value(json_object_get(totals, "kept")), kept);
+	assert_int_equal(json_is_true(json_object_get(closed, "output_truncated")), is_truncated);
+	json_decref(closed);
+	json_decref(close_session(w));
+	read_journal(w, FIELD_reason);
+	const struct event *end = &w->events[find_kind(w, EVENT_session_end)];
+	assert_int_equal(event_u64(end, FIELD_stdout_total, 0), size);
+	assert_int_equal(event_u64(end, FIELD_stdout_kept, 1), kept);
+	assert_int_equal(event_u64(end, FIELD_output_truncated, 0), is_truncated);
+}
+
+static void keeps_output_up_to_the_cap(void **state)
+{
+	struct world *w = *state;
+	size_t kept = 0;
+
+	expect_output(w, "full", 70000, 300000, 70000, true);
+	for (size_t i = 0; i < w->count; i++)
+		if (w->events[i].kind == EVENT_output)
+			kept += event_bytes(&w->events[i], FIELD_data).size;
+	assert_int_equal(kept, 70000);
+}
+
+static void keeps_sizes_of_output(void **state)
+{
+	struct world *w = *state;
+	size_t size = 0;
+
+	expect_output(w, "meta", 1, 300000, 0, false);
+	for (size_t i = 0; i < w->count; i++) {
+		if (w->events[i].kind != EVENT_output)
+			continue;
+		assert_null(event_get(&w->events[i], FIELD_data));
+		assert_int_equal(event_u64(&w->events[i], FIELD_offset, 1), size);
+		size += event_u64(&w->events[i], FIELD_size, 0);
+	}
+	assert_int_equal(size, 300000);
+}
+
+static void keeps_no_output(void **state)
+{
+	struct world *w = *state;
+
+	expect_output(w, "none", 1000, 300000, 0, false);
+	assert_int_equal(count_kind(w, EVENT_output), 0);
+}
+
 static void counts_what_is_lost(void **state)
 {
 	struct world *w = *state;
@@ -681,13 +775,11 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(records_a_session),
-		TEST(counts_what_is_lost),
-		TEST(seals_when_vitrined_is_gone),
-		TEST(waits_for_the_disk),
-		TEST(says_what_could_not_be_written),
-		TEST(refuses_what_is_wrong),
-		TEST(drops_what_makes_it_dangerous),
+		TEST(records_a_session),     TEST(keeps_output_up_to_the_cap),
+		TEST(keeps_sizes_of_output), TEST(keeps_no_output),
+		TEST(counts_what_is_lost),   TEST(seals_when_vitrined_is_gone),
+		TEST(waits_for_the_disk),    TEST(says_what_could_not_be_written),
+		TEST(refuses_what_is_wrong), TEST(drops_what_makes_it_dangerous),
 	};
 
 	/* The file systems that are mounted here are nobody else's. */
