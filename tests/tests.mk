@@ -30,14 +30,14 @@ check-e2e: all $(B)/tests/acts
 KERNELS ?= bookworm trixie
 KERNEL_CACHE := build/kernels
 KERNEL_TESTS := tests/e2e/10-acts.t
-GUEST_RUN = VITRINE_BIN=$(abspath $(B)/bin) VITRINE_TESTS=$(abspath $(B)/tests) sh $(CURDIR)/$(t)
+GUEST_RUN = VITRINE_BIN=/vitrine/bin VITRINE_TESTS=/vitrine sh /vitrine/e2e/$(notdir $(t))
 
 deps-kernels:
 	$(call install_packages,$(DEPS_KERNELS))
 
 check-kernels: deps deps-kernels
 	$(Q)$(MAKE) --no-print-directory all $(B)/tests/acts
-	$(Q)sh tests/kernels/root.sh $(B)/root.erofs $(abspath $(B)/bin) $(abspath $(B)/tests/acts) $(CURDIR)/tests/e2e
+	$(Q)sh tests/kernels/root.sh $(B)/root.erofs $(B)/bin $(B)/tests/acts tests/e2e
 	$(Q)for kernel in $(KERNELS); do \
 		sh tests/kernels/fetch.sh $(KERNEL_CACHE) $$kernel && \
 		sh tests/kernels/guest.sh $(KERNEL_CACHE) $$kernel $(B)/root.erofs 900 \

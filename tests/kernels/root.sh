@@ -1,6 +1,6 @@
 #!/bin/sh
 # root.sh OUT PATH...: a root image for guests (erofs) with what the host has of a few packages, the libraries of the
-# programs below each PATH, and each PATH at its own place. The guest needs no network and nothing of the host.
+# programs below each PATH, and each PATH as /vitrine/<its last name>. The guest needs no network and nothing of the host.
 set -eu
 out=$1
 shift
@@ -32,12 +32,11 @@ done
 done | sort -u | grep -vE '/(doc|locale|man|info|lintian|bash-completion)/' >"$stage.list"
 tar -C / --no-recursion -h -cf - --ignore-failed-read -T "$stage.list" 2>/dev/null | tar -C "$stage" -xf - --keep-directory-symlink
 rm -f "$stage.list"
-mkdir -p "$stage/etc" "$stage/proc" "$stage/sys" "$stage/dev" "$stage/tmp" "$stage/run" "$stage/root" "$stage/var/lib" "$stage/home"
+mkdir -p "$stage/etc" "$stage/proc" "$stage/sys" "$stage/dev" "$stage/tmp" "$stage/run" "$stage/root" "$stage/var/lib" "$stage/home" "$stage/vitrine"
 cp /etc/passwd /etc/group /etc/ld.so.cache /etc/nsswitch.conf "$stage/etc/"
 [ ! -d /etc/ld.so.conf.d ] || cp -r /etc/ld.so.conf /etc/ld.so.conf.d "$stage/etc/"
 for path in "$@"; do
-	mkdir -p "$stage/$(dirname "$path")"
-	cp -r "$path" "$stage/$path"
+	cp -r "$path" "$stage/vitrine/"
 done
 rm -f "$out"
 mkfs.erofs --quiet -T0 "$out" "$stage" >/dev/null

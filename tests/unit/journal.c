@@ -276,7 +276,8 @@ static void large_records_are_kept_whole(void **state)
 	size_t size = 3 << 20;
 	char *argument = malloc(size);
 	struct scratch s = scratch_new();
-	struct journal *j = sample_open(&s, &(struct journal_options){.compress = true});
+	struct journal *j =
+		sample_open(&s, &(struct journal_options){.compress = true, .compress_least = 1});
 	struct redacted record;
 	struct reader *r;
 	struct event e;

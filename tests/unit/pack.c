@@ -6,7 +6,7 @@
 static void segments_are_compressed(void **state)
 {
 	struct journal_options options = {
-		.segment_bytes = 16384, .block_bytes = 4096, .compress = true};
+		.segment_bytes = 16384, .block_bytes = 4096, .compress = true, .compress_least = 1};
 	struct scratch s = scratch_new();
 	struct journal *j = sample_open(&s, &options);
 	struct stat st, again;
@@ -35,13 +35,34 @@ static void segments_are_compressed(void **state)
 	scratch_free(&s);
 }
 
+static void a_small_segment_is_not_worth_it(void **state)
+{
+	struct journal_options options = {.compress = true, .compress_least = 2000};
+	struct scratch s = scratch_new();
+	struct journal *j = sample_open(&s, &options);
+
+	(void)state;
+	sample_append(j, 10);
+	journal_close(j);
+	j = sample_open(&s, &options);
+	sample_append(j, 50);
+	journal_close(j);
+	assert_int_equal(count_frames(&s, 0, FRAME_RECORD), 10);
+	assert_int_equal(count_frames(&s, 1, FRAME_RECORD), 0);
+	assert_whole(&s, 60, true);
+	scratch_free(&s);
+}
+
 /* The disk is full, or the machine dies, at any byte of the rewrite: the segment stays as it is. */
 static void a_rewrite_that_fails_changes_nothing(void **state)
 {
 	struct scratch s = scratch_new();
 	struct world w = {.room = UINT64_MAX};
-	struct journal_options options = {
-		.segment_bytes = 4096, .block_bytes = 1024, .compress = true, .system = WORLD(&w)};
+	struct journal_options options = {.segment_bytes = 4096,
+					  .block_bytes = 1024,
+					  .compress = true,
+					  .compress_least = 1,
+					  .system = WORLD(&w)};
 	struct journal *j = sample_open(&s, &options);
 	uint8_t *before, *after;
 	size_t size, size_after;
@@ -93,7 +114,7 @@ static void a_damaged_segment_is_not_compressed(void **state)
 	scratch_write(&s, "000001.vtj", bytes, size);
 	free(bytes);
 
-	options.compress = true;
+	options.compress = true, .compress_least = 1;
 	assert_int_equal(journal_close(sample_open(&s, &options)), 0);
 	assert_true(count_frames(&s, 1, FRAME_RECORD) > 5);
 	assert_int_equal(count_frames(&s, 0, FRAME_RECORD), 0);
@@ -105,6 +126,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(segments_are_compressed),
+		cmocka_unit_test(a_small_segment_is_not_worth_it),
 		cmocka_unit_test(a_rewrite_that_fails_changes_nothing),
 		cmocka_unit_test(a_damaged_segment_is_not_compressed),
 	};

@@ -65,7 +65,8 @@ static struct scratch many_segments(bool is_packed)
 	struct scratch s = scratch_new();
 	struct journal *j = sample_open(&s, &(struct journal_options){.segment_bytes = 3000,
 								      .block_bytes = 600,
-								      .compress = is_packed});
+								      .compress = is_packed,
+								      .compress_least = 1});
 
 	sample_append(j, 500);
 	if (journal_close(j))
@@ -225,7 +226,8 @@ static void a_live_journal_is_followed(void **state)
 	struct scratch s = scratch_new();
 	struct journal *j = sample_open(&s, &(struct journal_options){.segment_bytes = 2000,
 								      .block_bytes = 500,
-								      .compress = true});
+								      .compress = true,
+								      .compress_least = 1});
 	struct reader *r;
 	struct event e;
 	uint64_t seq = 0;

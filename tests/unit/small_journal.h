@@ -19,8 +19,9 @@
 static inline uint8_t *small_journal(bool is_closed, bool is_packed, size_t *ret_size)
 {
 	struct scratch s = scratch_new();
-	struct journal *j = sample_open(
-		&s, &(struct journal_options){.block_bytes = 700, .compress = is_packed});
+	struct journal *j = sample_open(&s, &(struct journal_options){.block_bytes = 700,
+								      .compress = is_packed,
+								      .compress_least = 1});
 	uint8_t *bytes;
 
 	sample_append(j, RECORDS);
