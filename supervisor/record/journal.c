@@ -376,6 +376,8 @@ static int take_options(struct journal *j, const struct journal_options *options
 		j->options.block_bytes = JOURNAL_BLOCK_BYTES;
 	if (!options->block_ns)
 		j->options.block_ns = JOURNAL_BLOCK_NS;
+	if (!options->compress_least)
+		j->options.compress_least = JOURNAL_COMPRESS_LEAST;
 	if (!options->system)
 		j->options.system = &journal_kernel;
 	return j->options.block_bytes > JOURNAL_BLOCK_BYTES_MAX ? -EINVAL : 0;
@@ -456,7 +458,7 @@ int journal_open(int dir_fd, const struct journal_options *options, struct journ
 	j->dir_fd = fcntl(dir_fd, F_DUPFD_CLOEXEC, 0);
 	r = j->dir_fd < 0 ? -errno : take_options(j, options);
 	if (!r)
-		r = packer_new(j->dir_fd, j->options.system, &j->packer);
+		r = packer_new(j->dir_fd, &j->options, &j->packer);
 	if (!r)
 		r = go_on(j);
 	if (r) {

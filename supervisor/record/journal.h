@@ -28,11 +28,12 @@ struct journal_system {
 extern const struct journal_system journal_kernel;
 
 struct journal_options {
-	const char *session;	/* session id, for the segment's head; 32 bytes at most */
-	uint64_t segment_bytes; /* 0: 64 MiB */
-	uint64_t block_bytes;	/* 0: 1 MiB; 16 MiB at most */
-	uint64_t block_ns;	/* 0: 1 s */
-	bool compress;		/* zlib-compress segments when they are complete */
+	const char *session;	 /* session id, for the segment's head; 32 bytes at most */
+	uint64_t segment_bytes;	 /* 0: 64 MiB */
+	uint64_t block_bytes;	 /* 0: 1 MiB; 16 MiB at most */
+	uint64_t block_ns;	 /* 0: 1 s */
+	bool compress;		 /* zlib-compress segments when they are complete */
+	uint64_t compress_least; /* but not those smaller than this; 0: 256 KiB */
 	const struct journal_system *system; /* NULL: journal_kernel; borrowed for its life */
 };
 

@@ -82,6 +82,7 @@
 
 #define JOURNAL_SEGMENT_BYTES (64u << 20)
 #define JOURNAL_BLOCK_BYTES (1u << 20)
+#define JOURNAL_COMPRESS_LEAST (256u << 10) /* below, a sync costs more than it saves */
 #define JOURNAL_BLOCK_NS 1000000000u
 #define JOURNAL_RECORD_MAX (32u << 20)	    /* payload of one record */
 #define JOURNAL_BLOCK_BYTES_MAX (16u << 20) /* what block_bytes may be */

@@ -16,7 +16,7 @@
 
 struct packer {
 	int dir_fd;
-	const struct journal_system *system;
+	const struct journal_options *options;
 	int64_t number;		/* segment in work, or the last that was looked at */
 	struct segment *source; /* NULL: none in work */
 	int target;
@@ -26,14 +26,14 @@ struct packer {
 	size_t packed_room;
 };
 
-int packer_new(int dir_fd, const struct journal_system *system, struct packer **ret_packer)
+int packer_new(int dir_fd, const struct journal_options *options, struct packer **ret_packer)
 {
 	struct packer *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return -ENOMEM;
 	p->dir_fd = dir_fd;
-	p->system = system;
+	p->options = options;
 	p->number = -1;
 	p->target = -1;
 	*ret_packer = p;
@@ -70,10 +70,11 @@ void packer_free(struct packer *p)
 
 static int write_all(struct packer *p, const void *data, size_t size)
 {
+	const struct journal_system *system = p->options->system;
 	const uint8_t *at = data;
 
 	while (size) {
-		ssize_t n = p->system->write(p->system->context, p->target, at, size);
+		ssize_t n = system->write(system->context, p->target, at, size);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -95,7 +96,7 @@ static int write_frame(struct packer *p, enum frame_type type, struct bytes payl
 	return r ? r : write_all(p, payload.data, payload.size);
 }
 
-/* Begin with segment p->number. -EALREADY: it is packed, or has nothing to pack. */
+/* Begin with segment p->number. -EALREADY: it is packed, or too small for it. */
 static int begin(struct packer *p)
 {
 	uint8_t heads[SEGMENT_HEADS_SIZE];
@@ -105,6 +106,8 @@ static int begin(struct packer *p)
 
 	if (r)
 		return r;
+	if (segment_size(p->source) < (int64_t)p->options->compress_least)
+		return -EALREADY;
 	if (segment_next_head(p->source, &frame) != SEGMENT_FRAME || frame.type != FRAME_RECORD)
 		return -EALREADY;
 	segment_go(p->source, SEGMENT_HEADS_SIZE);
@@ -176,7 +179,7 @@ static int end(struct packer *p, struct bytes finish)
 
 	if (r)
 		return r;
-	if (p->system->sync(p->system->context, p->target))
+	if (p->options->system->sync(p->options->system->context, p->target))
 		return -errno;
 	segment_name((uint32_t)p->number, "", name);
 	temporary_name(p, temporary);

@@ -11,12 +11,12 @@
 
 struct packer;
 
-/* A packer for the segments in @dir_fd (borrowed). 0 or -ENOMEM. */
-int packer_new(int dir_fd, const struct journal_system *system, struct packer **ret_packer);
+/* A packer for the segments in @dir_fd. Both are borrowed. 0 or -ENOMEM. */
+int packer_new(int dir_fd, const struct journal_options *options, struct packer **ret_packer);
 void packer_free(struct packer *p);
 
 /*
- * Compress one block of the segments below @number; those that are compressed already are passed
- * over, and so is one that fails. True if there is more to do.
+ * Compress one block of the segments below @number; those that are compressed already or too small
+ * are passed over, and so is one that fails. True if there is more to do.
  */
 bool packer_step(struct packer *p, uint32_t number);

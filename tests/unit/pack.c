@@ -114,7 +114,8 @@ static void a_damaged_segment_is_not_compressed(void **state)
 	scratch_write(&s, "000001.vtj", bytes, size);
 	free(bytes);
 
-	options.compress = true, .compress_least = 1;
+	options.compress = true;
+	options.compress_least = 1;
 	assert_int_equal(journal_close(sample_open(&s, &options)), 0);
 	assert_true(count_frames(&s, 1, FRAME_RECORD) > 5);
 	assert_int_equal(count_frames(&s, 0, FRAME_RECORD), 0);
