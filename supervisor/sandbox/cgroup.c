@@ -171,7 +171,7 @@ static int wait_empty(int fd)
 	     wait_ns = wait_ns < ASK_LAST_NS ? 2 * wait_ns : wait_ns) {
 		const struct timespec wait = {.tv_nsec = wait_ns};
 		struct pollfd p = {.fd = events, .events = POLLPRI};
-		uint64_t populated;
+		uint64_t populated = 1;
 
 		int r = read_value(events, "populated", &populated);
 		if (r < 0)

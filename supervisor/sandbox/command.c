@@ -254,7 +254,7 @@ static _Noreturn void run(const struct init_request *request, const struct paylo
 int command_start(const struct init_request *request, const struct message_fds *fds,
 		  const struct sock_fprog *filter, pid_t *ret_pid, int *ret_words)
 {
-	cleanup(payload) struct payload payload = {0};
+	cleanup(payload) struct payload payload = {.cwd = "/"};
 	int words[2];
 
 	if (fds->count != (size_t)(request->tty ? INIT_EXEC_STDIN : INIT_EXEC_COUNT))

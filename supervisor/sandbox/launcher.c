@@ -152,7 +152,7 @@ int launcher_refresh(struct launcher *l)
 		return r;
 
 	struct launch_request request = {.kind = LAUNCH_SKELETON};
-	struct launch_answer answer;
+	struct launch_answer answer = {0};
 	r = message_send(l->socket, &request, sizeof(request), &mount_fd, 1);
 	if (r == 0)
 		r = receive_answer(l, &answer, NULL);
@@ -203,7 +203,7 @@ int launcher_start(int bin_dir_fd, struct launcher **ret_launcher)
 	struct timeval wait = {.tv_sec = ANSWER_TIMEOUT_S};
 	if (r == 0 && setsockopt(l->socket, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait)) < 0)
 		r = -errno;
-	struct launch_answer ready;
+	struct launch_answer ready = {0};
 	if (r == 0)
 		r = receive_answer(l, &ready, NULL);
 	if (r == 0)

@@ -277,7 +277,7 @@ int sandbox_report(struct sandbox *s, int timeout_ms, struct init_report *ret_re
 
 static int wait_ready(struct sandbox *s, struct making *m)
 {
-	struct init_report report;
+	struct init_report report = {0};
 	int r;
 
 	do

@@ -89,6 +89,8 @@ static int export(scmp_filter_ctx context, struct program *ret_program)
 	struct stat st;
 	if (fstat(fd, &st) < 0)
 		return -errno;
+	if (st.st_size == 0)
+		return -ENODATA;
 	cleanup(free) struct sock_filter *code = malloc((size_t)st.st_size);
 	if (!code)
 		return -ENOMEM;
@@ -127,7 +129,7 @@ static int link_programs(const struct program *first, const struct program *seco
 			 struct program *ret_program)
 {
 	size_t count = first->count + second->count;
-	if (count > BPF_MAXINSNS)
+	if (first->count == 0 || second->count == 0 || count > BPF_MAXINSNS)
 		return -E2BIG;
 
 	struct sock_filter *code = malloc(count * sizeof(*code));
