@@ -167,7 +167,7 @@ int launcher_start_session(struct launcher *l, const struct launch_request *requ
 			   size_t count, pid_t *ret_pid, int *ret_fds, unsigned *ret_step)
 {
 	cleanup(message_fds) struct message_fds in = {.count = 0};
-	struct launch_answer answer;
+	struct launch_answer answer = {0};
 
 	*ret_step = SETUP_launcher;
 	int r = message_send(l->socket, request, sizeof(*request), fds, count);
