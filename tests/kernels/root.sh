@@ -15,15 +15,16 @@ for name in bin sbin lib lib64; do
 	mkdir -p "$stage/usr/$name"
 	ln -s "usr/$name" "$stage/$name"
 done
+for package in $packages; do
+	dpkg -L "$package" 2>/dev/null || :
+done | sort -u >"$stage.files"
 {
-	for package in $packages; do
-		dpkg -L "$package" 2>/dev/null || :
-	done
-	for path in "$@"; do
-		find "$path" -type f -perm -100 -exec ldd {} + 2>/dev/null | grep -oE '/[^ ]+\.so[^ ]*' || :
-	done
-	# Libraries that those packages' own programs need.
-	ldd /usr/bin/python3 /bin/bash /usr/bin/mount /bin/ps 2>/dev/null | grep -oE '/[^ ]+\.so[^ ]*'
+	cat "$stage.files"
+	# The libraries of every program among them and of our own.
+	{
+		grep -E '^(/usr)?/s?bin/' "$stage.files"
+		find "$@" -type f -perm -100
+	} | xargs -r ldd 2>/dev/null | grep -oE '/[^ ]+\.so[^ ]*'
 } | sort -u | while read -r file; do
 	real=$(readlink -f "$file" 2>/dev/null) || continue
 	for one in "$file" "$real"; do
@@ -31,7 +32,7 @@ done
 	done
 done | sort -u | grep -vE '/(doc|locale|man|info|lintian|bash-completion)/' >"$stage.list"
 tar -C / --no-recursion -h -cf - --ignore-failed-read -T "$stage.list" 2>/dev/null | tar -C "$stage" -xf - --keep-directory-symlink
-rm -f "$stage.list"
+rm -f "$stage.list" "$stage.files"
 mkdir -p "$stage/etc" "$stage/proc" "$stage/sys" "$stage/dev" "$stage/tmp" "$stage/run" "$stage/root" "$stage/var/lib" "$stage/home" "$stage/vitrine"
 cp /etc/passwd /etc/group /etc/ld.so.cache /etc/nsswitch.conf "$stage/etc/"
 [ ! -d /etc/ld.so.conf.d ] || cp -r /etc/ld.so.conf /etc/ld.so.conf.d "$stage/etc/"

@@ -12,8 +12,8 @@ allowed() {
 	"supervisor/redact supervisor/redact" | "supervisor/redact supervisor/record") ;;
 	"supervisor/capture supervisor/capture" | "supervisor/capture supervisor/redact") ;;
 	"supervisor/capture supervisor/record" | "supervisor/capture bpf") ;;
-	# The recorder and the names process speak the message format of the control protocol.
-	"supervisor/capture supervisor") [ "$2" = supervisor/control.h ] ;;
+	# The recorder and the names process speak the message format of the control protocol, and log as the daemon does.
+	"supervisor/capture supervisor") [ "$2" = supervisor/control.h ] || [ "$2" = supervisor/log.h ] ;;
 	"supervisor/sandbox supervisor/sandbox" | "supervisor/sandbox supervisor/record") ;;
 	"supervisor supervisor"*) ;;
 	"supervisor replay") [ "$2" = replay/commands.h ] ;;
