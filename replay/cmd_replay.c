@@ -3,6 +3,7 @@
  */
 #include "commands.h"
 #include "follow.h"
+#include "query.h"
 #include "session.h"
 #include "view.h"
 
@@ -16,6 +17,7 @@
 
 struct replay_options {
 	const char *state;
+	const char *query;
 	struct filter filter;
 	bool tree, follow, json, raw_output;
 	int color;
@@ -23,6 +25,7 @@ struct replay_options {
 
 struct replay {
 	const struct replay_options *options;
+	struct filter filter;
 	struct session session;
 	const struct view *view;
 	void *view_state;
@@ -38,7 +41,7 @@ static int take_record(struct replay *p, const struct event *e)
 	}
 	p->ended |= e->kind == EVENT_session_end;
 	return p->view->event(p->view_state, e, &p->origin,
-			      filter_match(&p->options->filter, &p->origin, e));
+			      filter_match(&p->filter, &p->origin, e));
 }
 
 /* Show the damage in its place. True if there is something whole behind it. */
@@ -159,7 +162,9 @@ static int replay_run(const void *values, int argument_count, char **arguments)
 {
 	const struct replay_options *options = values;
 	cleanup(session) struct session session = SESSION_NONE;
-	struct replay p = {.options = options, .view = choose_view(options)};
+	cleanup(query) struct query *query = NULL;
+	struct replay p = {
+		.options = options, .filter = options->filter, .view = choose_view(options)};
 	struct view_options view = {
 		.color = (enum color_choice)options->color, .out = stdout, .errors = stderr};
 	int r;
@@ -169,6 +174,10 @@ static int replay_run(const void *values, int argument_count, char **arguments)
 		fputs(CALLED ": only one of --tree, --json and --raw-output is possible\n", stderr);
 		return COMMAND_STATUS_USAGE;
 	}
+	r = query_from_option(options->query, CALLED, stderr, &query);
+	if (r < 0)
+		return r == -EINVAL ? COMMAND_STATUS_USAGE : 1;
+	p.filter.query = query;
 	if (session_open(options->state, arguments[0], CALLED, stderr, &session) < 0)
 		return 1;
 
@@ -195,6 +204,8 @@ const struct command command_replay = {
 	.positional_min = 1,
 	.positional_max = 1,
 	.options = (const struct command_option[]){
+		{"filter", 0, "FILTER", "only events that this is true for (see FILTER LANGUAGE)", OPTION_TEXT,
+		 OFFSET(query)},
 		{"kind", 'k', "KIND,...", "only events of these kinds or groups of kinds", OPTION_PARSED,
 		 OFFSET(filter.kinds), .parse = filter_parse_kinds, .allowed = FILTER_KINDS_ALLOWED},
 		{"proc", 'p', "KEY", "only of this process: its key, or its pid in the session", OPTION_TEXT,
@@ -233,6 +244,7 @@ const struct command command_replay = {
 		"(2024-05-01T12:00:00Z). KIND is a kind (process.exec), a group (file, net.*) or a prefix "
 		"(file.re*).",
 	.sections = (const struct command_section[]){
+		QUERY_MANUAL,
 		{"EXIT STATUS",
 		 "0, or 1 if the session cannot be found or read, or its record is damaged or has no end, or 2 for "
 		 "a bad command line."},
@@ -241,6 +253,8 @@ const struct command command_replay = {
 		 "  vitrine replay last --kind process.exec,process.exec_failed\n\n"
 		 "What was done to files in the first two seconds?\n\n"
 		 "  vitrine replay build-7 --kind file --until 2s\n\n"
+		 "Which files below /etc were touched, and by whom?\n\n"
+		 "  vitrine replay last --filter 'file:/etc/*'\n\n"
 		 "Watch a session that runs.\n\n"
 		 "  vitrine replay last --follow"},
 		{0},

@@ -3,6 +3,8 @@
  */
 #include "filter.h"
 
+#include "query.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -86,5 +88,7 @@ bool filter_match(const struct filter *f, const struct origin *origin, const str
 		return false;
 	if (f->until.given && event_moment(&f->until, origin, e) > f->until.ns)
 		return false;
-	return !f->proc || proc_matches(f->proc, e);
+	if (f->proc && !proc_matches(f->proc, e))
+		return false;
+	return !f->query || query_match(f->query, origin, e);
 }

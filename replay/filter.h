@@ -20,7 +20,10 @@ struct filter_kinds {
 /* Parse FILTER_KINDS_ALLOWED; adds to what @ret_kinds (struct filter_kinds) has. 0 or -EINVAL. */
 int filter_parse_kinds(const char *text, void *ret_kinds);
 
+struct query;
+
 struct filter {
+	const struct query *query; /* NULL: none; borrowed */
 	struct filter_kinds kinds;
 	const char *proc; /* key of a process, or its pid in the session; NULL: any; borrowed */
 	struct moment since, until;

@@ -67,7 +67,7 @@ bench: deps
 FUZZ_SRC := $(filter-out tests/fuzz/driver.c,$(wildcard tests/fuzz/*.c))
 FUZZERS := $(notdir $(FUZZ_SRC:.c=))
 FUZZ_SECONDS ?= 60
-FUZZ_LIB_SRC = $(record_src) $(redact_src) $(filter-out supervisor/capture/sensors.c supervisor/capture/recorder%,$(capture_src)) $(supervisor_src)
+FUZZ_LIB_SRC = $(record_src) $(replay_src) $(redact_src) $(filter-out supervisor/capture/sensors.c supervisor/capture/recorder%,$(capture_src)) $(supervisor_src)
 
 $(B)/fuzz/%: tests/fuzz/%.c $(FUZZ_LIB_SRC)
 	$(call say,FUZZ,$@)
