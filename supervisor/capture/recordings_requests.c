@@ -296,7 +296,7 @@ static void on_journal_closed(void *context, int error)
 
 static int serve_close(struct call *c)
 {
-	struct recording_end end;
+	struct recording_end end = {0};
 	json_t *fields = NULL;
 	struct closing *closing = calloc(1, sizeof(*closing));
 	int e = closing ? call_fields(c, &fields) : -ENOMEM;
