@@ -59,7 +59,7 @@ static int read_question(struct parse *p, unsigned int number)
 	struct dns_message *m = p->message;
 	struct dns_text name = {.data = m->name, .room = sizeof(m->name)};
 	struct dns_text other = {.room = 0};
-	uint16_t type, class;
+	uint16_t type = 0, class = 0;
 	int e = dns_read_name(&p->reader, number == 1 ? &name : &other);
 	if (e == 0 && number == 1)
 		m->name_length = name.length;
