@@ -14,7 +14,7 @@ Q := $(if $(V),,@)
 say = $(if $(V),@:,@printf '  %-7s %s\n' $(1) $(2))
 
 ifneq ($(SAN),)
-B := $(B)/san
+override B := $(B)/san
 SANFLAGS := -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
 endif
 
@@ -31,13 +31,16 @@ LDFLAGS += -Wl,--gc-sections -Wl,-z,relro,-z,now $(SANFLAGS)
 folder = $(filter-out %_main.c,$(wildcard $(1)/*.c))
 objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
-LIBS := record redact capture sandbox supervisor replay
+LIBS := record redact capture sandbox supervisor replay project sinks exporters
 record_src     := $(call folder,supervisor/record)
 redact_src     := $(call folder,supervisor/redact)
 capture_src    := $(call folder,supervisor/capture)
 sandbox_src    := $(call folder,supervisor/sandbox)
 supervisor_src := $(call folder,supervisor)
 replay_src     := $(call folder,replay)
+project_src    := $(call folder,exporters/project)
+sinks_src      := $(call folder,exporters/sinks)
+exporters_src  := $(call folder,exporters)
 
 PROGRAMS := vitrine vitrined vitrine-recorder vitrine-names vitrine-launcher vitrine-init
 BIN := $(addprefix $(B)/bin/,$(PROGRAMS))
@@ -45,7 +48,7 @@ BIN := $(addprefix $(B)/bin/,$(PROGRAMS))
 archive = $(B)/lib/lib$(1).a
 
 vitrine_main  := supervisor/vitrine_main.c
-vitrine_needs := supervisor replay record redact
+vitrine_needs := supervisor replay exporters project record redact
 vitrine_libs  := -ljansson -lcrypto -lz
 
 vitrined_main  := supervisor/vitrined_main.c

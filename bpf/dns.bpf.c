@@ -16,9 +16,7 @@
 
 /* One record in the making. */
 struct dns_piece {
-	struct __sk_buff *skb;
-	struct session_slot *slot;
-	struct socket_state *state;
+	struct wire_head who; /* the fields that say who acted */
 	struct socket_ends ends;
 	__u64 cookie;
 	__u32 protocol;
@@ -27,32 +25,37 @@ struct dns_piece {
 	__u32 left; /* bytes from there to the end of what is to be sent */
 	__u32 full_length;
 	__u32 sequence, tcp_flags;
+	__u32 reserved;
 };
 
-/* Who asks, where that is certain: a datagram leaves in the context of its sender. All else can
- * happen while any process runs and is the socket's owner's. */
-static __always_inline void fill_asker(const struct dns_piece *piece, struct wire_head *head)
-{
-	struct session_slot *slot = piece->slot;
-	struct socket_state *state = piece->state;
+struct dns_walk {
+	struct __sk_buff *skb;
+	struct session_slot *slot;
+	struct dns_piece piece;
+};
 
-	if (piece->egress && piece->protocol == IPPROTO_UDP)
-		fill_sender(slot, head);
-	else if (state)
-		fill_owner(state, head);
+static __always_inline void copy_who(struct wire_head *to, const struct wire_head *who)
+{
+	to->start_ns = who->start_ns;
+	to->cgroup = who->cgroup;
+	to->pid = who->pid;
+	to->tid = who->tid;
+	to->ns_pid = who->ns_pid;
+	to->flags = who->flags;
 }
 
 /* Send what is left, @room bytes at most; a constant, because a ring gives room in constants. */
-static __always_inline void emit_piece(const struct dns_piece *piece, const __u32 room)
+static __always_inline void emit_piece(struct __sk_buff *skb, const struct session_slot *slot,
+				       const struct dns_piece *piece, const __u32 room)
 {
 	struct wire_dns_packet *r;
 	__u32 length = piece->left, last;
 
-	r = emit_small(piece->slot, WIRE_KIND_dns_packet, WIRE_CLASS_dns, sizeof(*r) + room);
+	r = emit_small(slot, WIRE_KIND_dns_packet, WIRE_CLASS_dns, sizeof(*r) + room);
 	if (!r)
 		return;
 	ZERO_FIXED(r);
-	fill_asker(piece, &r->head);
+	copy_who(&r->head, &piece->who);
 	r->cookie = piece->cookie;
 	PUT_ENDS(r, &piece->ends);
 	r->protocol = piece->protocol;
@@ -66,59 +69,91 @@ static __always_inline void emit_piece(const struct dns_piece *piece, const __u3
 	BARRIER_VAR(last); /* so that the verifier of 6.1 sees both bounds */
 	if (last >= room) {
 		length = 0;
-	} else if (bpf_skb_load_bytes(piece->skb, piece->at, r->tails, last + 1)) {
+	} else if (bpf_skb_load_bytes(skb, piece->at, r->tails, last + 1)) {
 		r->head.flags |= WIRE_FLAG_FAULT;
 		length = 0;
 	}
 	r->payload_length = length;
 	r->padding_length = room - length;
-	emit_small_end(piece->slot, r);
+	emit_small_end(slot, r);
 }
 
-static __always_inline void emit_sized(const struct dns_piece *piece)
+SHARED int emit_sized(struct __sk_buff *skb, const struct session_slot *slot,
+		      const struct dns_piece *piece)
 {
+	if (!slot || !piece)
+		return 0;
 	if (piece->left <= 64)
-		emit_piece(piece, 64);
+		emit_piece(skb, slot, piece, 64);
 	else if (piece->left <= 256)
-		emit_piece(piece, 256);
+		emit_piece(skb, slot, piece, 256);
 	else if (piece->left <= 1280)
-		emit_piece(piece, 1280);
+		emit_piece(skb, slot, piece, 1280);
 	else
-		emit_piece(piece, PIECE_MAX);
+		emit_piece(skb, slot, piece, PIECE_MAX);
+	return 0;
 }
 
-/* Of a segment's flags SYN belongs to its first piece, FIN and RST to its last. */
+/*
+ * A datagram is one record, cut if need be; a segment as many as it takes. Of a segment's flags SYN
+ * belongs to its first piece, FIN and RST to its last.
+ */
 static long next_piece(__u32 index, void *context)
 {
-	struct dns_piece *piece = context;
-	__u32 flags = piece->tcp_flags;
+	struct dns_walk *walk = context;
+	struct dns_piece *piece = &walk->piece;
+	__u32 flags = piece->tcp_flags, length = piece->left;
 
-	piece->full_length = piece->left;
-	if (piece->left > PIECE_MAX) {
-		piece->full_length = PIECE_MAX;
+	if (piece->protocol == IPPROTO_TCP && length > PIECE_MAX) {
+		length = PIECE_MAX;
 		piece->tcp_flags = flags & ~(TCP_FIN | TCP_RST);
 	}
-	emit_sized(piece);
+	piece->full_length = length;
+	emit_sized(walk->skb, walk->slot, piece);
 	piece->tcp_flags = flags & ~TCP_SYN;
-	piece->at += piece->full_length;
-	piece->sequence += piece->full_length + (flags & TCP_SYN ? 1 : 0);
-	piece->left -= piece->full_length;
+	piece->at += length;
+	piece->sequence += length + (flags & TCP_SYN ? 1 : 0);
+	piece->left -= length;
 	return piece->left == 0;
 }
 
-/* A datagram is one record, cut if need be; a segment as many as it takes. */
-static __always_inline void emit_packet(struct dns_piece *piece)
+/* Who asks, where that is certain: a datagram leaves in the context of its sender, who owns the
+ * socket from now on. All else can happen while any process runs and is the owner's. */
+static __always_inline void fill_asker(struct dns_walk *walk, struct socket_state *state,
+				       __u64 session)
 {
-	if (piece->protocol == IPPROTO_UDP)
-		emit_sized(piece);
-	else if (piece->left || (piece->tcp_flags & (TCP_FIN | TCP_SYN | TCP_RST)))
-		bpf_loop(PIECES_MAX, next_piece, piece, 0);
+	struct dns_piece *piece = &walk->piece;
+
+	if (piece->egress && piece->protocol == IPPROTO_UDP) {
+		fill_sender(walk->slot, &piece->who);
+		if (state)
+			own_socket(state, &piece->who, session);
+	} else if (state) {
+		fill_owner(state, &piece->who);
+	}
+}
+
+static __always_inline void fill_piece(struct dns_piece *piece, const struct packet *p,
+				       struct bpf_sock *sk)
+{
+	bool egress = piece->egress;
+
+	piece->protocol = p->protocol;
+	piece->at = p->at;
+	piece->left = p->length;
+	piece->sequence = p->sequence;
+	piece->tcp_flags = p->tcp_flags;
+	piece->ends.family = sk->family;
+	packet_address(p, egress ? p->from : p->to, sk->family, piece->ends.src);
+	packet_address(p, egress ? p->to : p->from, sk->family, piece->ends.dst);
+	piece->ends.src_port = egress ? p->from_port : p->to_port;
+	piece->ends.dst_port = DNS_PORT;
 }
 
 static __always_inline int take_packet(struct __sk_buff *skb, bool egress)
 {
 	struct bpf_sock *sk = skb->sk ? bpf_sk_fullsock(skb->sk) : NULL;
-	struct dns_piece piece = {.skb = skb, .egress = egress};
+	struct dns_walk walk = {.skb = skb, .piece.egress = egress};
 	struct packet p = {};
 	__u64 session;
 
@@ -127,32 +162,20 @@ static __always_inline int take_packet(struct __sk_buff *skb, bool egress)
 	/* Most packets are TCP to other ports; the socket says so without a look inside. */
 	if (is_tcp(sk) && sk->dst_port != bpf_htons(DNS_PORT))
 		return PASS;
-	if (!packet_read(skb, &p) || (egress ? p.to_port : p.from_port) != DNS_PORT ||
-	    p.protocol == IPPROTO_UDPLITE)
+	if (!packet_read(skb, &p) || (egress ? p.to_port : p.from_port) != DNS_PORT)
+		return PASS;
+	if (p.protocol != IPPROTO_UDP &&
+	    (p.protocol != IPPROTO_TCP ||
+	     (p.length == 0 && !(p.tcp_flags & (TCP_FIN | TCP_SYN | TCP_RST)))))
 		return PASS;
 	session = bpf_skb_ancestor_cgroup_id(skb, session_level);
-	piece.slot = bpf_map_lookup_elem(&sessions, &session);
-	if (!piece.slot)
+	walk.slot = bpf_map_lookup_elem(&sessions, &session);
+	if (!walk.slot)
 		return PASS;
-	piece.state = bpf_sk_storage_get(&socket_states, sk, 0, 0);
-	piece.cookie = bpf_get_socket_cookie(skb);
-	piece.protocol = p.protocol;
-	piece.at = p.at;
-	piece.left = piece.full_length = p.length;
-	piece.sequence = p.sequence;
-	piece.tcp_flags = p.tcp_flags;
-	piece.ends.family = sk->family;
-	packet_address(&p, egress ? p.from : p.to, sk->family, piece.ends.src);
-	packet_address(&p, egress ? p.to : p.from, sk->family, piece.ends.dst);
-	piece.ends.src_port = egress ? p.from_port : p.to_port;
-	piece.ends.dst_port = DNS_PORT;
-	if (egress && p.protocol == IPPROTO_UDP && piece.state) {
-		struct wire_head sender = {};
-
-		fill_sender(piece.slot, &sender);
-		own_socket(piece.state, &sender, session);
-	}
-	emit_packet(&piece);
+	walk.piece.cookie = bpf_get_socket_cookie(skb);
+	fill_piece(&walk.piece, &p, sk);
+	fill_asker(&walk, bpf_sk_storage_get(&socket_states, sk, 0, 0), session);
+	bpf_loop(PIECES_MAX, next_piece, &walk, 0);
 	return PASS;
 }
 

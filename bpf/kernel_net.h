@@ -78,12 +78,6 @@ struct unix_sock {
 	struct sock *peer;
 };
 
-/* What sendmsg and sendmmsg are given, in the caller's memory. */
-struct user_msghdr {
-	void *msg_name;
-	int msg_namelen;
-};
-
 #pragma clang attribute pop
 
 #define AF_UNIX 1

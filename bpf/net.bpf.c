@@ -344,19 +344,28 @@ static __always_inline void unix_sent(struct session_slot *slot, const struct ca
 	emit_end(slot, r);
 }
 
+#define MMSGHDR_BYTES 64
+#define UNREADABLE ((__u64)-1)
+
+/* The beginning of struct msghdr and mmsghdr, in the caller's memory. */
+struct user_message {
+	__u64 name;
+	__u32 name_size;
+	__u32 reserved;
+};
+
 struct many {
 	struct session_slot *slot;
 	struct called_socket called;
 	__u64 messages;
 };
 
-struct user_message {
-	__u64 name;
-	__u32 name_size;
-	__u32 reserved[9];
-	__u32 length; /* of struct mmsghdr, filled by the kernel */
-	__u32 padding;
-};
+/* Memory that is gone by now does not hide the act: it is told without a name. */
+static __always_inline void read_message(__u64 address, struct user_message *message)
+{
+	if (bpf_probe_read_user(message, sizeof(*message), (void *)address))
+		message->name = UNREADABLE;
+}
 
 static long unix_sent_one(__u32 index, void *context)
 {
@@ -365,8 +374,7 @@ static long unix_sent_one(__u32 index, void *context)
 	struct session_slot *slot = many->slot;
 	struct called_socket called = many->called;
 
-	bpf_probe_read_user(&message, sizeof(message),
-			    (void *)(many->messages + index * sizeof(message)));
+	read_message(many->messages + index * MMSGHDR_BYTES, &message);
 	if (message.name)
 		unix_sent(slot, &called, message.name, message.name_size, false, 0);
 	return 0;
@@ -384,7 +392,7 @@ static __always_inline int unix_sends(struct session_slot *slot, struct pt_regs 
 		message.name = SYSCALL_ARG5(regs);
 		message.name_size = SYSCALL_ARG6(regs);
 	} else {
-		bpf_probe_read_user(&message, sizeof(message), (void *)SYSCALL_ARG2(regs));
+		read_message(SYSCALL_ARG2(regs), &message);
 	}
 	if (!message.name && regs->orig_ax != __NR_sendmmsg)
 		return 0;

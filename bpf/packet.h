@@ -92,21 +92,21 @@ static __always_inline bool is_tcp(const struct bpf_sock *sk)
 	return sk->type == SOCK_STREAM && sk->protocol == IPPROTO_TCP;
 }
 
-/* Fill @p, which is zeroed. False: it is not a whole packet. */
-static __always_inline bool packet_read(struct __sk_buff *skb, struct packet *p)
+/* Fill @p, which is zeroed. 0: it is not a whole packet. */
+SHARED int packet_read(struct __sk_buff *skb, struct packet *p)
 {
 	__u8 first;
 
-	if (bpf_skb_load_bytes(skb, 0, &first, 1))
-		return false;
+	if (!p || bpf_skb_load_bytes(skb, 0, &first, 1))
+		return 0;
 	p->version = first >> 4;
 	if (p->version == 4 ? !packet_v4(skb, p) : p->version != 6 || !packet_v6(skb, p))
-		return false;
+		return 0;
 	p->body = skb->len - p->at;
 	if (p->at > skb->len || !packet_ports(skb, p) || p->at > skb->len)
-		return false;
+		return 0;
 	p->length = skb->len - p->at;
-	return true;
+	return 1;
 }
 
 /* An address of the packet as the socket's family has it: v4 on a v6 socket is ::ffff:a.b.c.d. */

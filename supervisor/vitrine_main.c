@@ -1,6 +1,7 @@
 /*
  * vitrine: the command line. A table of commands, and the commands that speak of the table itself.
  */
+#include "../exporters/commands.h"
 #include "../replay/commands.h"
 #include "record/manual.h"
 
@@ -22,8 +23,8 @@ static const struct program vitrine = {
 		"A session is one run. Its record is a journal of events below the state directory; it can be read "
 		"while the session runs and afterwards, without a daemon.",
 	.commands = (const struct command *const[]){
-		&command_run, &command_ps, &command_show, &command_replay, &command_schema, &command_help,
-		&command_version, NULL},
+		&command_run, &command_ps, &command_show, &command_replay, &command_export, &command_schema,
+		&command_help, &command_version, NULL},
 	.sections = (const struct command_section[]){
 		{"EXAMPLES",
 		 "Run a build in a session of its own, and read what it did.\n\n"

@@ -59,7 +59,7 @@ static int read_question(struct parse *p, unsigned int number)
 	struct dns_message *m = p->message;
 	struct dns_text name = {.data = m->name, .room = sizeof(m->name)};
 	struct dns_text other = {.room = 0};
-	uint16_t type, class;
+	uint16_t type = 0, class = 0;
 	int e = dns_read_name(&p->reader, number == 1 ? &name : &other);
 	if (e == 0 && number == 1)
 		m->name_length = name.length;
@@ -103,7 +103,7 @@ static int read_record(struct parse *p, struct record *ret_record)
 	struct dns_text owner = {.room = 0};
 	struct dns_reader *r = &p->reader;
 	const uint8_t *value;
-	uint16_t size;
+	uint16_t size = 0;
 
 	int e = dns_read_name(r, &owner);
 	if (e == 0)
@@ -179,7 +179,7 @@ static int read_section(struct parse *p, const struct section *section, bool is_
 static int read_head(struct parse *p, uint16_t *ret_questions, struct section sections[3])
 {
 	struct dns_reader *r = &p->reader;
-	uint16_t flags;
+	uint16_t flags = 0;
 	int e = dns_read_u16(r, &p->message->id);
 	if (e == 0)
 		e = dns_read_u16(r, &flags);
@@ -201,7 +201,7 @@ static int read_all(struct parse *p, size_t full_size)
 {
 	struct section sections[3] = {{"answer", 0}, {"authority", 0}, {"additional", 0}};
 	struct dns_reader *r = &p->reader;
-	uint16_t questions;
+	uint16_t questions = 0;
 
 	int e = read_head(p, &questions, sections);
 	if (e == 0)

@@ -143,7 +143,7 @@ static int put_parameter_value(struct dns_reader *r, const char *key, struct dns
 
 static int put_parameter(struct dns_reader *r, struct dns_text *text)
 {
-	uint16_t key, size;
+	uint16_t key = 0, size = 0;
 	int e = dns_read_u16(r, &key);
 	if (e == 0)
 		e = dns_read_u16(r, &size);

@@ -52,7 +52,7 @@ static int use_crypto(struct call *c)
 static int cage(struct call *c)
 {
 	static char error[CONFINE_ERROR];
-	uint64_t uid, gid;
+	uint64_t uid = 0, gid = 0;
 	int e = call_number(c, "uid", UINT32_MAX - 1, 0, &uid);
 
 	if (e == 0)
@@ -167,8 +167,8 @@ static int read_options(struct call *c, struct recording_options *o)
 {
 	static const char *const losses[] = {"freeze", "count", "kill", NULL};
 	static const char *const outputs[] = {"full", "meta", "none", NULL};
-	uint64_t slot, base, count, wait_s;
-	int on_loss, output;
+	uint64_t slot = 0, base = 0, count = 0, wait_s = 0;
+	int on_loss = 0, output = 0;
 	int e = call_number(c, "slot", SESSION_SLOTS - 1, 0, &slot);
 
 	if (e == 0)
@@ -255,7 +255,7 @@ static int serve_event(struct call *c)
 {
 	const char *name = json_string_value(json_object_get(c->body, "kind"));
 	enum event_kind kind = name ? kind_by_name(name) : EVENT_KIND_NONE;
-	json_t *fields;
+	json_t *fields = NULL;
 	int e = call_fields(c, &fields);
 
 	if (e < 0)
@@ -267,7 +267,7 @@ static int serve_event(struct call *c)
 
 static int serve_missed(struct call *c)
 {
-	uint64_t count;
+	uint64_t count = 0;
 	int e = call_number(c, "count", INT64_MAX, 0, &count);
 
 	if (e < 0)
@@ -296,8 +296,8 @@ static void on_journal_closed(void *context, int error)
 
 static int serve_close(struct call *c)
 {
-	struct recording_end end;
-	json_t *fields;
+	struct recording_end end = {0};
+	json_t *fields = NULL;
 	struct closing *closing = calloc(1, sizeof(*closing));
 	int e = closing ? call_fields(c, &fields) : -ENOMEM;
 
@@ -339,8 +339,8 @@ static int add_stream(struct call *c, struct exec_relays *x, enum exec_stream st
 
 static int serve_exec(struct call *c)
 {
-	struct exec_relays *x;
-	uint64_t exec, cgroup;
+	struct exec_relays *x = NULL;
+	uint64_t exec = 0, cgroup = 0;
 	int e = call_number(c, "exec", UINT32_MAX, 0, &exec);
 
 	if (e == 0)
@@ -363,7 +363,7 @@ static int serve_exec(struct call *c)
 /* The master is one end of both directions. */
 static int serve_tty(struct call *c)
 {
-	struct exec_relays *x;
+	struct exec_relays *x = NULL;
 	int e = call_exec(c, &x);
 	if (e < 0)
 		return e;
@@ -384,8 +384,8 @@ static int serve_tty(struct call *c)
 
 static int serve_resize(struct call *c)
 {
-	struct exec_relays *x;
-	uint64_t columns, rows;
+	struct exec_relays *x = NULL;
+	uint64_t columns = 0, rows = 0;
 	int e = call_exec(c, &x);
 
 	if (e == 0)
@@ -437,8 +437,8 @@ static int serve_discard(struct call *c)
 
 static int serve_exec_close(struct call *c)
 {
-	struct exec_relays *x;
-	json_t *fields;
+	struct exec_relays *x = NULL;
+	json_t *fields = NULL;
 	int e = call_exec(c, &x);
 
 	if (e == 0)

@@ -208,10 +208,15 @@ static bool do_write(struct relay *r)
 
 		if (n == -EAGAIN)
 			return false;
-		if (n < 0)
-			end_close(&r->to);
-		else
+		if (n >= 0) {
 			r->written += n;
+			continue;
+		}
+		end_close(&r->to);
+		if (!r->is_finishing) {
+			r->state = IS_DONE;
+			return true;
+		}
 	}
 	r->state = WANTS_READ;
 	return true;

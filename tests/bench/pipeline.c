@@ -146,8 +146,6 @@ static size_t make_record(uint8_t *record, unsigned int kind, uint64_t number)
 				   .pid = 1000 + number % 100,
 				   .tid = 1000 + number % 100,
 				   .ns_pid = 10,
-				   .uid = 1000,
-				   .gid = 1000,
 				   .kind = kind,
 				   .class = info->class};
 	for (size_t i = 0; i < info->tail_count; i++)

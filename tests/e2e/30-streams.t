@@ -27,8 +27,10 @@ is 'ten megabytes to each stream, one after the other: stderr' 10000000 "$(wc -c
 
 is 'no standard input: end of file at once' 0 "$(run --quiet -- cat </dev/null | wc -c)"
 is 'a slow reader gets it all' 5000000 "$(run --quiet -- head -c 5000000 /dev/zero | (sleep 1; cat) | wc -c)"
-run --quiet -- sh -c 'yes | head -c 3000000' 2>"$work/log" | head -c 10 >"$work/out"
-is 'a reader that goes away ends nothing but itself' 10 "$(wc -c <"$work/out")"
+timeout 20 "$bin/vitrine" run --quiet --state "$state" -- yes 2>"$work/log" | head -n 5 >"$work/out"
+is 'the end of a reader ends an endless writer' 5 "$(wc -l <"$work/out")"
+replay --kind session.end | grep -q '"signal":13,'
+ok $? 'by SIGPIPE, as without vitrine'
 
 start=$(date +%s)
 run --quiet -- sh -c 'sleep 60 & echo started' >"$work/out" 2>"$work/log"

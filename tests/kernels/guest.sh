@@ -16,7 +16,7 @@ mkdir -p "$work/i/bin" "$work/i/dev" "$work/i/proc" "$work/i/sys" "$work/i/modul
 cp /bin/busybox "$work/i/bin/"
 cp "$here/init" "$work/i/init"
 chmod +x "$work/i/init"
-for module in virtio_pci virtio_console virtio_blk virtio_rng overlay erofs; do
+for module in virtio_pci virtio_console virtio_blk virtio_rng overlay erofs ext4; do
 	modprobe -d "$kernel/tree" -S "$(cat "$kernel/release")" --show-depends "$module" 2>/dev/null || :
 done | awk '$1 == "insmod" && !seen[$2]++ {print $2}' | while read -r file; do
 	name=$(basename "$file" | sed 's/\.\(xz\|zst\|gz\)$//')
@@ -34,6 +34,10 @@ sed -i 's|^\$b mount -t overlay|cp /command /scratch/upper/command\n&|; s|^cp /c
 printf 'export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C\n%s\n' "$command" >"$work/i/command"
 (cd "$work/i" && find . | cpio -o -H newc --quiet) >"$work/initrd"
 
+# /tmp of the guest: a real disk, because a workspace needs a file system that can be idmapped.
+truncate -s 1G "$work/disk"
+mkfs.ext4 -q -F -E lazy_itable_init=1,lazy_journal_init=1 "$work/disk"
+
 : >"$work/out"
 : >"$work/status"
 # No erms and fsrm: 'rep movsb' goes byte by byte under TCG. No avx: libc's SSE2 code is faster there.
@@ -43,6 +47,7 @@ timeout -k 5 "$limit" "$cache/qemu/run" -nodefaults -no-user-config -no-reboot -
 	-chardev "file,id=o,path=$work/out" -device virtserialport,chardev=o,name=out \
 	-chardev "file,id=s,path=$work/status" -device virtserialport,chardev=s,name=status -device virtio-rng-pci \
 	-drive "if=none,id=root,file=$image,format=raw,readonly=on" -device virtio-blk-pci,drive=root \
+	-drive "if=none,id=disk,file=$work/disk,format=raw,cache=unsafe" -device virtio-blk-pci,drive=disk \
 	-append "console=ttyS0 quiet loglevel=4 panic=-1 oops=panic cgroup_no_v1=all tsc=reliable no5lvl mitigations=off" \
 	</dev/null >"$work/qemu" 2>&1 &
 qemu=$!

@@ -18,7 +18,11 @@ allowed() {
 	"supervisor supervisor"*) ;;
 	"supervisor replay") [ "$2" = replay/commands.h ] ;;
 	"replay replay" | "replay supervisor/record") ;;
-	"exporters exporters" | "exporters supervisor/record") ;;
+	"supervisor exporters") [ "$2" = exporters/commands.h ] ;;
+	"exporters exporters" | "exporters exporters/project" | "exporters exporters/sinks") ;;
+	"exporters/sinks exporters/sinks" | "exporters/sinks exporters/project") ;;
+	"exporters/project exporters/project") ;;
+	"exporters supervisor/record" | "exporters/"*" supervisor/record") ;;
 	"dashboards dashboards" | "dashboards supervisor/record") ;;
 	*) return 1 ;;
 	esac

@@ -104,6 +104,21 @@ static void groups_stand_together(void **state)
 	}
 }
 
+/* Where something can be cut, the record says what was. */
+static void what_can_be_redacted_can_say_so(void **state)
+{
+	(void)state;
+	for (size_t k = 1; k < EVENT_KIND_COUNT; k++) {
+		bool is_redactable = false;
+
+		for (size_t i = 0; i < kind_table[k].field_count; i++)
+			is_redactable |=
+				field_table[kind_table[k].fields[i]].redact != REDACT_NEVER;
+		if (is_redactable != kind_has_field(k, FIELD_redacted))
+			fail_msg("%s: redacted", kind_table[k].name);
+	}
+}
+
 static void values_are_put_and_got(void **state)
 {
 	const uint8_t digest[EVENT_DIGEST_SIZE] = {1, 2, 3};
@@ -199,6 +214,7 @@ int main(void)
 		cmocka_unit_test(every_row_is_whole),
 		cmocka_unit_test(names_of_a_line_do_not_clash),
 		cmocka_unit_test(groups_stand_together),
+		cmocka_unit_test(what_can_be_redacted_can_say_so),
 		cmocka_unit_test(values_are_put_and_got),
 		cmocka_unit_test(putting_twice_replaces),
 		cmocka_unit_test(unknown_is_absent),

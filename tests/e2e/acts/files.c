@@ -287,10 +287,13 @@ static void by_fallocate(void)
 
 static void unnamed_then_linked(void)
 {
-	int fd = MUST(open("/tmp/methods", O_TMPFILE | O_RDWR | O_CLOEXEC, 0644));
+	int fd = open("/tmp/methods", O_TMPFILE | O_RDWR | O_CLOEXEC, 0644);
 	char from[64];
 	struct stat st;
 
+	if (fd < 0 && errno == EOPNOTSUPP)
+		return; /* an overlay of a kernel before 6.2 */
+	MUST(fd);
 	MUST(fstat(fd, &st));
 	truth("file.create", getpid());
 	truth_number("ino", st.st_ino);

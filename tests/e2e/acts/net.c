@@ -287,10 +287,63 @@ static void unix_stream(const char *name, bool abstract)
 	close(server);
 }
 
+static void truth_unix_send(const char *name)
+{
+	truth("net.unix", getpid());
+	truth_text("act", "send");
+	truth_text("protocol", "datagram");
+	truth_text("unix.path", name);
+	truth_text("path_source", "args");
+	truth_number("result", 0);
+	truth_end();
+}
+
+static void unix_datagrams(const char *name)
+{
+	int server = MUST(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+	int client = MUST(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+	struct iovec part = {"datagram", 8};
+	struct mmsghdr many[2];
+	struct sockaddr_un a;
+	socklen_t size = unix_address(&a, name, false);
+
+	MUST(bind(server, (struct sockaddr *)&a, size));
+	truth_unix("bind", name, false);
+	MUST(sendto(client, "1", 1, 0, (struct sockaddr *)&a, size));
+	truth_unix_send(name);
+	for (int i = 0; i < 2; i++) {
+		many[i].msg_hdr = (struct msghdr){
+			.msg_name = &a, .msg_namelen = size, .msg_iov = &part, .msg_iovlen = 1};
+	}
+	MUST(sendmsg(client, &many[0].msg_hdr, 0));
+	truth_unix_send(name);
+	if (sendmmsg(client, many, 2, 0) != 2)
+		acts_fail("sendmmsg", __FILE__, __LINE__);
+	truth_unix_send(name);
+	truth_unix_send(name);
+	close(client);
+	close(server);
+}
+
+static void unix_pair(void)
+{
+	int ends[2];
+
+	MUST(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends));
+	truth("net.unix", getpid());
+	truth_text("act", "pair");
+	truth_text("protocol", "seqpacket");
+	truth_end();
+	close(ends[0]);
+	close(ends[1]);
+}
+
 void acts_unix(void)
 {
 	unix_stream("/tmp/acts.socket", false);
 	unix_stream("acts-abstract", true);
+	unix_datagrams("/tmp/acts.datagram");
+	unix_pair();
 }
 
 /* ---- DNS ---- */

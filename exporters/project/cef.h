@@ -1,0 +1,9 @@
+/*
+ * CEF: what its table covers.
+ */
+#pragma once
+
+#include "../../supervisor/record/event.h"
+
+/* True if the table has a row for @kind. */
+bool cef_has_row(enum event_kind kind);

@@ -1,0 +1,56 @@
+/*
+ * Length and digest instead of data.
+ */
+#include "hide.h"
+
+#include "../../supervisor/record/cleanup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <string.h>
+
+int hide_key_read(const char *path, struct hide_key *ret_key)
+{
+	cleanup(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	uint8_t bytes[HIDE_KEY_MAX + 1];
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = read(fd, bytes, sizeof(bytes));
+	if (n < 0)
+		return -errno;
+	if (n == 0 || n > HIDE_KEY_MAX)
+		return -EINVAL;
+
+	memcpy(ret_key->bytes, bytes, (size_t)n);
+	ret_key->size = (size_t)n;
+	OPENSSL_cleanse(bytes, sizeof(bytes));
+	return 0;
+}
+
+void hide_data(struct event *e, const struct hide_key *key)
+{
+	const struct event_value *value = event_get(e, FIELD_data);
+	uint8_t digest[EVENT_DIGEST_SIZE];
+	struct event_cut cut;
+	struct bytes data;
+	bool was_cut;
+
+	if ((e->kind != EVENT_output && e->kind != EVENT_input) || !value)
+		return;
+	data = value->bytes;
+	was_cut = value->is_cut;
+	cut = value->cut;
+	event_put_bytes(e, FIELD_data, "", 0);
+	if (was_cut) {
+		/* The recorder's own digest is of the whole value, which is more than is here. */
+		event_mark_cut(e, FIELD_data, cut.full_length, cut.has_digest ? cut.digest : NULL);
+		return;
+	}
+	if (key->size)
+		HMAC(EVP_sha256(), key->bytes, (int)key->size, data.data, data.size, digest, NULL);
+	event_mark_cut(e, FIELD_data, data.size, key->size ? digest : NULL);
+}
