@@ -110,14 +110,20 @@ void document_time(struct document *d, const char *key, uint64_t wall_ns)
 	document_string(d, key, text);
 }
 
+void document_flush(struct document *d, FILE *out)
+{
+	if (!d->error && fwrite(d->buffer.text, 1, d->buffer.length, out) != d->buffer.length)
+		d->error = -EIO;
+	d->buffer.length = 0;
+}
+
 int document_finish(struct document *d, FILE *out)
 {
 	int r;
 
 	put(d, "\n", 1);
+	document_flush(d, out);
 	r = d->error;
-	if (!r && fwrite(d->buffer.text, 1, d->buffer.length, out) != d->buffer.length)
-		r = -EIO;
 	json_buffer_free(&d->buffer);
 	*d = (struct document){0};
 	return r;

@@ -31,5 +31,8 @@ void document_raw(struct document *d, const char *key, struct bytes json);
 /* A wall clock, as events have it. null for 0. */
 void document_time(struct document *d, const char *key, uint64_t wall_ns);
 
+/* Write what is there so far to @out, so that a long document takes no memory. */
+void document_flush(struct document *d, FILE *out);
+
 /* Write it and an end of line to @out, and free it. 0 or -errno. */
 int document_finish(struct document *d, FILE *out);

@@ -13,6 +13,7 @@ struct view_options {
 	const char *session; /* id */
 	enum color_choice color;
 	FILE *out, *errors;
+	const void *asked; /* what else a view wants to know; its own type */
 };
 
 /* How the record stopped. */
@@ -38,6 +39,7 @@ struct view {
 
 extern const struct view view_timeline;
 extern const struct view view_tree;
+extern const struct view view_tree_json;
 extern const struct view view_json;
 extern const struct view view_raw;
 
