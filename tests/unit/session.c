@@ -664,7 +664,17 @@ static void a_full_disk_kills_after_the_wait(void **state)
 
 	struct manifest m = read_manifest(b);
 	assert_int_equal(m.state, SESSION_RUNNING); /* the next start finishes the record */
-	manifest_free(&m);
+	assert_string_equal(m.reason, "limit");
+
+	int dir_fd = -1;
+	assert_int_equal(session_dir_open(b->host.sessions_fd, m.id, &dir_fd), 0);
+	assert_int_equal(session_adopt(&b->host, &m, dir_fd), 0);
+	b->session = b->host.sessions;
+	hear(b, RECORDER_OPENED, 0);
+	assert_string_equal(end_reason(), "limit");
+	assert_string_equal(json_string_value(json_object_get(fake.session_end, "limit")),
+			    "journal");
+	hear(b, RECORDER_CLOSED, 0);
 }
 
 static void a_lost_recorder_is_the_reason(void **state)
