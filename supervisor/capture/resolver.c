@@ -156,7 +156,7 @@ static bool is_deleted(int fd)
 static int walk_up(const struct root *root, int fd, struct answer *a)
 {
 	cleanup(close_fd) int place = fd;
-	struct file_id handle;
+	struct file_id handle = {0};
 	char path[PATH_MAX];
 
 	for (;;) {
