@@ -3,11 +3,10 @@
  */
 #include "file_events.h"
 
-#include "../record/cleanup.h"
-
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -306,25 +305,30 @@ static int send_piece(struct capture *c, const struct piece *piece, uint32_t cou
 	return 0;
 }
 
-int files_finish(struct capture *c, int written_files_map_fd)
+static int send_all(struct capture *c, int map_fd, struct piece *piece)
 {
-	cleanup(free) struct piece *piece = malloc(sizeof(*piece));
-	uint32_t place;
-	bool is_first = true;
+	uint32_t place, *from = NULL;
 
-	if (written_files_map_fd < 0)
-		return 0;
-	if (!piece)
-		return -ENOMEM;
 	for (;;) {
 		uint32_t count = PIECE;
-		int end = bpf_map_lookup_batch(written_files_map_fd, is_first ? NULL : &place,
-					       &place, piece->keys, piece->entries, &count, NULL);
+		int end = bpf_map_lookup_batch(map_fd, from, &place, piece->keys, piece->entries,
+					       &count, NULL);
 		if (end < 0 && end != -ENOENT)
 			return end;
 		int r = send_piece(c, piece, count);
 		if (r < 0 || end == -ENOENT)
 			return r;
-		is_first = false;
+		from = &place;
 	}
+}
+
+int files_finish(struct capture *c, int written_files_map_fd)
+{
+	if (written_files_map_fd < 0)
+		return 0;
+
+	struct piece *piece = malloc(sizeof(*piece));
+	int r = piece ? send_all(c, written_files_map_fd, piece) : -ENOMEM;
+	free(piece);
+	return r;
 }

@@ -206,7 +206,7 @@ static int act(struct resolver *r, const struct names_request *request, int fd, 
 	switch (request->kind) {
 	case NAMES_ADD: {
 		int e = add(r, request->session, fd, &root);
-		return e < 0 ? e : add_step(a, &root->handle, "");
+		return e < 0 || !root ? e : add_step(a, &root->handle, "");
 	}
 	case NAMES_RESOLVE:
 		return resolve(r, request, a);
