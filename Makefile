@@ -134,7 +134,7 @@ DEPS := gcc make clang bpftool pkg-config libbpf-dev libelf-dev zlib1g-dev libja
         libssl-dev libsystemd-dev libcmocka-dev libc6-dev perl git python3 curl strace procps iproute2
 DEPS_LINT := clang-format clang-tidy cppcheck shellcheck
 DEPS_FUZZ := libclang-rt-14-dev
-DEPS_BENCH := bubblewrap
+DEPS_BENCH := bubblewrap auditd
 DEPS_KERNELS := qemu-system-x86 busybox-static erofs-utils cpio kmod xz-utils zstd lz4
 
 install_packages = @missing=$$(for p in $(1); do dpkg-query -W -f '$${db:Status-Status}\n' $$p 2>/dev/null | grep -qx installed || echo $$p; done); \

@@ -262,39 +262,70 @@ static __always_inline struct written_key key_of(const struct session_slot *slot
 	return (struct written_key){.file = (__u64)file, .slot = slot->slot};
 }
 
-/* A description that may be written to begins, or is met for the first time: its record, then its
- * entry. false: there is no entry. */
-static __noinline __attribute__((unused)) bool begin_entry(struct session_slot *slot,
-							   struct file_view *view,
-							   struct opening *opening, __u32 methods)
+/* What is known of the file in view before its record is out; NULL: the session has too many. */
+static __always_inline struct written_file *fresh_entry(struct file_counts *counts,
+							const struct file_view *view)
 {
-	struct written_key key = key_of(slot, view->file);
 	struct file_work *work = work_of_cpu();
 	struct written_file *fresh;
-	struct file_counts *counts;
-	__u32 index = slot->slot, length;
 
-	counts = bpf_map_lookup_elem(&file_counts, &index);
-	if (!work || !counts)
-		return false;
+	if (!work || !counts || counts->live >= WRITTEN_FILES_OF_SESSION)
+		return NULL;
 	fresh = &work->fresh;
 	__builtin_memset(fresh, 0, sizeof(*fresh));
 	fresh->file_id = __sync_fetch_and_add(&counts->opens, 1) + 1;
-	fresh->renames = renames;
-	fresh->methods = methods;
-	length = emit_open(slot, view, fresh->file_id, opening);
-	if (length == 0 || length > REMEMBERED_PATH_MAX)
-		fresh->renames = ~0ull;
-
+	fresh->renames = ~0ull;
 	fresh->inode = (__u64)view->inode;
 	fresh->dev = dev_of(view);
 	fresh->ino = OF_INODE(view, i_ino);
 	fresh->size = OF_INODE(view, i_size);
 	fresh->mode = OF_INODE(view, i_mode);
-	if (bpf_map_update_elem(&written_files, &key, fresh, BPF_ANY)) {
+	return fresh;
+}
+
+static __always_inline bool keep_entry(struct session_slot *slot, struct file_counts *counts,
+				       const struct written_key *key,
+				       const struct written_file *fresh)
+{
+	if (!counts || !fresh || bpf_map_update_elem(&written_files, key, fresh, BPF_ANY)) {
 		count_loss(slot, WIRE_CLASS_file, LOSS_MAP_FULL);
 		return false;
 	}
 	__sync_fetch_and_add(&counts->live, 1);
+	return true;
+}
+
+/* A description that may be written to begins: its record, then its entry. false: no entry. */
+static __noinline __attribute__((unused)) bool begin_entry(struct session_slot *slot,
+							   struct file_view *view,
+							   struct opening *opening, __u32 methods)
+{
+	struct written_key key = key_of(slot, view->file);
+	__u32 index = slot->slot, length;
+	struct file_counts *counts = bpf_map_lookup_elem(&file_counts, &index);
+	struct written_file *fresh = fresh_entry(counts, view);
+	__u64 known_renames = renames;
+
+	length = emit_open(slot, view, fresh ? fresh->file_id : 0, opening);
+	if (fresh && length > 0 && length <= REMEMBERED_PATH_MAX)
+		fresh->renames = known_renames;
+	if (fresh)
+		fresh->methods = methods;
+	return keep_entry(slot, counts, &key, fresh);
+}
+
+/* A description is met that nobody saw beginning: the entry first, so that there is one record of
+ * it and not one of each call where there is no room. */
+static __noinline __attribute__((unused)) bool
+begin_late_entry(struct session_slot *slot, struct file_view *view, struct opening *opening)
+{
+	struct written_key key = key_of(slot, view->file);
+	__u32 index = slot->slot;
+	struct file_counts *counts = bpf_map_lookup_elem(&file_counts, &index);
+	struct written_file *fresh = fresh_entry(counts, view);
+
+	if (!keep_entry(slot, counts, &key, fresh) || !fresh)
+		return false;
+	emit_open(slot, view, fresh->file_id, opening);
 	return true;
 }

@@ -49,7 +49,7 @@ static __noinline __attribute__((unused)) struct written_file *entry_of(struct s
 	if (!view || !view_inode(view) || is_internal(view))
 		return NULL;
 	opening.flags = OF_FILE(view, f_flags);
-	if (!begin_entry(slot, view, &opening, 0))
+	if (!begin_late_entry(slot, view, &opening))
 		return NULL;
 	return bpf_map_lookup_elem(&written_files, &key);
 }

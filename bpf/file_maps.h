@@ -8,6 +8,9 @@
 
 #include "file_wire.h"
 
+/* So that one session cannot take the room of all others. */
+#define WRITTEN_FILES_OF_SESSION 16384
+
 struct written_files_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);

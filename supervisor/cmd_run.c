@@ -215,7 +215,10 @@ static int follow(struct run *r)
 		int e = control_receive(r->connection.socket, &m);
 		if (e < 0) {
 			terminal_restore(&r->terminal);
-			complain("vitrined ended; the session is lost");
+			complain(r->session[0]
+					 ? "vitrined ended, and the session with it; the next "
+					   "vitrined finishes its record"
+					 : "vitrined ended");
 			break;
 		}
 		is_over = take_message(r, m.body, &status);

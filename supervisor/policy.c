@@ -179,6 +179,6 @@ int policy_make(const json_t *given, const json_t *env, struct policy *ret_polic
 
 json_t *policy_schema(void)
 {
-	return settings_schema(policy_settings, "https://vitrine.example/policy.schema.json",
+	return settings_schema(policy_settings, "urn:vitrine:policy",
 			       "Policy of a vitrine session");
 }

@@ -2,8 +2,11 @@
  * The life of a session, as a row of stages. In each it waits for one thing, and what comes moves
  * it to the next:
  *
- *   OPENING --opened--> EXECING --execed--> WORKING --exit--> DRAINING --exec.closed--> CLOSING
- * --closed--> gone
+ *   OPENING   until the recorder has opened the record
+ *   EXECING   until it knows the command
+ *   WORKING   until the command ends
+ *   DRAINING  until the recorder has what the command wrote
+ *   CLOSING   until it has closed the record; then the session is gone
  *
  * Whatever ends it early puts a verdict in place; the first verdict is the true one, and every
  * stage looks for it before it goes on. A session that could not be set up is bare: OPENING,
@@ -28,7 +31,7 @@ static void link_session(struct session *s)
 	s->host->session_count++;
 }
 
-static void free_session(struct session *s)
+void session_free(struct session *s)
 {
 	for (struct session **at = &s->host->sessions; *at; at = &(*at)->next)
 		if (*at == s) {
@@ -74,251 +77,6 @@ json_t *session_describe(const struct session *s)
 			 json_loads(m->command ? m->command : "null", JSON_DECODE_ANY, NULL));
 }
 
-/* ---- the end ---- */
-
-/* What the client is told beside the verdict: why nothing ran, or what is wrong with the record. */
-static const char *end_error(const struct session *s, int record_error, char *room, size_t size)
-{
-	if (record_error) {
-		snprintf(room, size, "the record of session %s is not whole: %s", s->manifest.id,
-			 strerror(record_error));
-		return room;
-	}
-	if (s->verdict.reason == VERDICT_LIMIT) {
-		snprintf(room, size, "session %s was killed: limit %s", s->manifest.id,
-			 s->verdict.limit);
-		return room;
-	}
-	return s->verdict.text[0] ? s->verdict.text : NULL;
-}
-
-static void tell_end(struct session *s, const json_t *verdict, const char *error)
-{
-	if (s->client.ended)
-		s->client.ended(s->client.context, s->manifest.id, verdict,
-				verdict_status(&s->verdict), error);
-	s->client.ended = NULL;
-}
-
-/* The reason that stands in the record; a record that had its end already knows better than we. */
-static void end_manifest(struct session *s, const struct recorder_message *m)
-{
-	struct manifest *manifest = &s->manifest;
-	const char *reason = json_string_value(json_object_get(m->verdict, "reason"));
-	const json_t *code = json_object_get(m->verdict, "exit_code");
-	const json_t *signal = json_object_get(m->verdict, "signal");
-
-	free(manifest->reason);
-	manifest->reason = strdup(reason ? reason : verdict_reason_name(s->verdict.reason));
-	manifest->exit_code = json_is_integer(code) ? json_integer_value(code) : -1;
-	manifest->signal = json_is_integer(signal) ? json_integer_value(signal) : -1;
-	manifest->state = SESSION_ENDED;
-	manifest->ended_ns = session_clock_ns(CLOCK_REALTIME);
-	manifest->records = m->records;
-	manifest->lost = m->lost;
-}
-
-static void closed(struct session *s, const struct recorder_message *m)
-{
-	char room[512];
-	int error = m->error;
-
-	/* A record that has no end is left as running: the next start finishes it. */
-	if (!error) {
-		end_manifest(s, m);
-		error = -manifest_write(s->dir_fd, &s->manifest);
-	}
-	session_tear_down(s);
-	tell_end(s, m->verdict, end_error(s, error, room, sizeof(room)));
-	free_session(s);
-}
-
-/* The journal could not even be opened: there is no session. */
-static void refuse(struct session *s, const struct recorder_message *m)
-{
-	char text[sizeof(s->verdict.text)];
-
-	snprintf(text, sizeof(text), "the journal cannot be written: %s%s%s", strerror(m->error),
-		 m->text[0] ? ": " : "", m->text);
-	session_tear_down(s);
-	if (!s->is_adopted)
-		session_dir_remove(s->host->sessions_fd, s->dir_fd, s->manifest.id);
-	s->verdict = (struct verdict){.reason = VERDICT_SETUP_FAILED, .error = m->error};
-	tell_end(s, NULL, text);
-	free_session(s);
-}
-
-/* The cgroup knows of all processes, where it counts; else what was reaped is what is known. */
-static void measure(struct session *s)
-{
-	uint64_t cpu_ns = 0, memory_peak = 0;
-
-	if (sandbox_usage(s->sandbox, &cpu_ns, &memory_peak) < 0)
-		return;
-	if (cpu_ns > s->verdict.cpu_ns)
-		s->verdict.cpu_ns = cpu_ns;
-	if (memory_peak > s->verdict.memory_peak)
-		s->verdict.memory_peak = memory_peak;
-}
-
-static void close_record(struct session *s)
-{
-	struct host *h = s->host;
-
-	if (s->sandbox) {
-		sandbox_kill(s->sandbox, 0);
-		measure(s);
-	}
-	if (s->is_watched) {
-		uint64_t missed = sensors_missed(h->sensors) - s->missed_before;
-
-		if (missed > 0)
-			recorder_missed(h->recorder, s->manifest.id, missed);
-	}
-	if (!s->is_adopted)
-		s->verdict.wall_ns = session_clock_ns(CLOCK_BOOTTIME) - s->started_boot_ns;
-	s->stage = SESSION_CLOSING;
-	recorder_close(h->recorder, s->manifest.id, verdict_fields(&s->verdict));
-}
-
-static void finish_exec(struct session *s)
-{
-	struct verdict v = s->verdict;
-
-	s->statuses = sd_event_source_disable_unref(s->statuses);
-	sandbox_kill(s->sandbox,
-		     v.reason == VERDICT_EXIT || v.reason == VERDICT_SIGNAL ? SESSION_EXEC : 0);
-	v.wall_ns = session_clock_ns(CLOCK_BOOTTIME) - s->started_boot_ns;
-	s->stage = SESSION_DRAINING;
-	recorder_close_exec(s->host->recorder, s->manifest.id, SESSION_EXEC, verdict_fields(&v));
-}
-
-/* A step of the set-up failed after the record was open. */
-static void decide_failed(struct session *s, const char *step, int error, const char *text)
-{
-	struct verdict failed = {.reason = VERDICT_SETUP_FAILED, .step = step, .error = -error};
-
-	snprintf(failed.text, sizeof(failed.text), "%s: %s", step,
-		 text && *text ? text : strerror(-error));
-	verdict_decide(&s->verdict, &failed);
-}
-
-/* ---- the command ---- */
-
-/* Only a command that could not be executed itself has the exit status of a shell for it. */
-static void decide_not_run(struct session *s, const struct sandbox_status *status)
-{
-	struct verdict failed = {
-		.reason = VERDICT_SETUP_FAILED, .step = VERDICT_STEP_EXEC, .error = status->error};
-	const char *directory = strcmp(status->step, "directory") ? NULL : s->request.cwd;
-
-	if (strcmp(status->step, "execute") != 0)
-		failed.step = status->step;
-	snprintf(failed.text, sizeof(failed.text), "cannot run the command: %s%s%s",
-		 directory ? directory : "", directory ? ": " : "", strerror(status->error));
-	verdict_decide(&s->verdict, &failed);
-}
-
-static void take_status(struct session *s, const struct sandbox_status *status)
-{
-	struct verdict gone = {.reason = VERDICT_KILLED,
-			       .text = "the first process of the session ended"};
-	struct verdict ended;
-
-	switch (status->kind) {
-	case SANDBOX_STARTED:
-		return;
-	case SANDBOX_FAILED:
-		decide_not_run(s, status);
-		break;
-	case SANDBOX_EXITED:
-		s->verdict.cpu_ns = status->cpu_ns;
-		s->verdict.memory_peak = status->memory_peak;
-		ended = verdict_of_wait_status(status->wait_status);
-		verdict_decide(&s->verdict, &ended);
-		break;
-	case SANDBOX_GONE:
-		verdict_decide(&s->verdict, &gone);
-		break;
-	}
-	finish_exec(s);
-}
-
-static int on_status(sd_event_source *source, int fd, uint32_t events, void *context)
-{
-	struct session *s = context;
-	struct sandbox_status status;
-	int r = 1;
-
-	(void)source, (void)fd, (void)events;
-	while (s->stage == SESSION_WORKING && r > 0) {
-		r = sandbox_next_status(s->sandbox, &status);
-		if (r > 0)
-			take_status(s, &status);
-	}
-	if (r < 0) {
-		decide_failed(s, "sandbox", r, NULL);
-		finish_exec(s);
-	}
-	return 0;
-}
-
-static int start_command(struct session *s, int *ret_master)
-{
-	const struct session_request *r = &s->request;
-	struct sandbox_error error = {0};
-	struct sandbox_command command = {
-		.exec = SESSION_EXEC,
-		.argv = (const char *const *)r->argv,
-		.env = (const char *const *)r->env,
-		.cwd = r->cwd,
-		.as_root = strcmp(r->policy.user, "root") == 0,
-		.stdin_fd = s->streams.session[0],
-		.stdout_fd = s->streams.session[1],
-		.stderr_fd = s->streams.session[2],
-		.tty = r->tty,
-		.columns = r->columns,
-		.rows = r->rows,
-	};
-	int e = sandbox_exec(s->sandbox, &command, ret_master, &error);
-
-	if (e < 0)
-		decide_failed(s, error.step ? error.step : "sandbox", e, error.text);
-	return e;
-}
-
-static int run_command(struct session *s)
-{
-	struct recorder *recorder = s->host->recorder;
-	cleanup(close_fd) int master = -1;
-	int r = recorder_event(recorder, s->manifest.id, "exec.start", session_exec_fields(s));
-	if (r < 0)
-		return decide_failed(s, "record", r, NULL), r;
-
-	r = start_command(s, &master);
-	streams_close_session(&s->streams);
-	if (r < 0)
-		return r;
-	if (master >= 0)
-		recorder_tty(recorder, s->manifest.id, SESSION_EXEC, master, &s->streams);
-	streams_close(&s->streams);
-
-	r = sd_event_add_io(s->host->loop, &s->statuses, sandbox_status_fd(s->sandbox), EPOLLIN,
-			    on_status, s);
-	if (r < 0)
-		decide_failed(s, "sandbox", r, NULL);
-	return r;
-}
-
-static void execed(struct session *s, const struct recorder_message *m)
-{
-	if (m->error)
-		decide_failed(s, "record", -m->error, m->text);
-	s->stage = SESSION_WORKING;
-	if (s->verdict.reason != VERDICT_NONE || run_command(s) < 0)
-		finish_exec(s);
-}
-
 /* ---- the start ---- */
 
 static int record_start(struct session *s)
@@ -327,7 +85,7 @@ static int record_start(struct session *s)
 			       session_start_fields(s));
 
 	if (r < 0)
-		decide_failed(s, "record", r, NULL);
+		session_decide_failed(s, "record", r, NULL);
 	return r;
 }
 
@@ -343,19 +101,19 @@ static int prepare_command(struct session *s)
 {
 	int r = sandbox_prepare_exec(s->sandbox, SESSION_EXEC, &s->exec_cgroup);
 	if (r < 0)
-		return decide_failed(s, "cgroup", r, NULL), r;
+		return session_decide_failed(s, "cgroup", r, NULL), r;
 
 	s->manifest.state = SESSION_RUNNING;
 	r = manifest_write(s->dir_fd, &s->manifest);
 	if (r < 0)
-		return decide_failed(s, "state", r, NULL), r;
+		return session_decide_failed(s, "state", r, NULL), r;
 
 	r = record_ready(s);
 	if (r == 0)
 		r = recorder_exec(s->host->recorder, s->manifest.id, SESSION_EXEC, s->exec_cgroup,
 				  &s->streams, s->request.tty);
 	if (r < 0)
-		return decide_failed(s, "record", r, NULL), r;
+		return session_decide_failed(s, "record", r, NULL), r;
 	s->stage = SESSION_EXECING;
 	if (s->client.started)
 		s->client.started(s->client.context, s->manifest.id);
@@ -365,13 +123,13 @@ static int prepare_command(struct session *s)
 static void opened(struct session *s, const struct recorder_message *m)
 {
 	if (m->error) {
-		refuse(s, m);
+		session_refuse(s, m);
 		return;
 	}
 	if (!s->is_adopted)
 		record_start(s);
 	if (s->verdict.reason != VERDICT_NONE || prepare_command(s) < 0)
-		close_record(s);
+		session_close_record(s);
 }
 
 static struct session *new_session(struct host *h)
@@ -407,7 +165,7 @@ int session_start(struct host *h, struct session_request *request, const struct 
 	if (r < 0) {
 		session_tear_down(s);
 		if (s->verdict.reason == VERDICT_NONE) {
-			free_session(s);
+			session_free(s);
 			return r;
 		}
 		s->is_bare = true;
@@ -417,11 +175,26 @@ int session_start(struct host *h, struct session_request *request, const struct 
 		fault_set(ret_fault, r, "recorder", "the recorder cannot be told: %s",
 			  strerror(-r));
 		session_dir_remove(h->sessions_fd, s->dir_fd, s->manifest.id);
-		free_session(s);
+		session_free(s);
 		return r;
 	}
 	*ret_session = s;
 	return 0;
+}
+
+/* A session may have ended before its supervisor did, with a record that had no room for its end.
+ */
+static struct verdict adopted_verdict(const struct manifest *m)
+{
+	struct verdict v = {.reason = verdict_reason_by_name(m->reason)};
+
+	if (v.reason == VERDICT_NONE)
+		v.reason = VERDICT_SUPERVISOR_LOST;
+	if (v.reason == VERDICT_LIMIT)
+		v.limit = "journal";
+	v.exit_code = m->exit_code > 0 ? (int)m->exit_code : 0;
+	v.signal = m->signal > 0 ? (int)m->signal : 0;
+	return v;
 }
 
 int session_adopt(struct host *h, struct manifest *manifest, int dir_fd)
@@ -436,12 +209,12 @@ int session_adopt(struct host *h, struct manifest *manifest, int dir_fd)
 	*manifest = (struct manifest){0};
 	s->dir_fd = dir_fd;
 	s->is_bare = s->is_adopted = true;
-	s->verdict.reason = VERDICT_SUPERVISOR_LOST;
+	s->verdict = adopted_verdict(&s->manifest);
 	link_session(s);
 
 	int r = session_open_record(s);
 	if (r < 0)
-		free_session(s);
+		session_free(s);
 	return r;
 }
 
@@ -461,7 +234,7 @@ void session_end(struct session *s, const struct verdict *verdict, bool discard)
 		recorder_discard(s->host->recorder, s->manifest.id);
 	}
 	if (s->stage == SESSION_WORKING)
-		finish_exec(s);
+		session_finish_exec(s);
 }
 
 int session_signal(struct session *s, int signal)
@@ -508,11 +281,11 @@ void session_recorder_message(struct session *s, struct recorder_message *m)
 	if (m->word == RECORDER_OPENED && s->stage == SESSION_OPENING)
 		opened(s, m);
 	else if (m->word == RECORDER_EXECED && s->stage == SESSION_EXECING)
-		execed(s, m);
+		session_execed(s, m);
 	else if (m->word == RECORDER_EXEC_CLOSED && s->stage == SESSION_DRAINING)
-		close_record(s);
+		session_close_record(s);
 	else if (m->word == RECORDER_CLOSED && s->stage == SESSION_CLOSING)
-		closed(s, m);
+		session_closed(s, m);
 	else if (m->word == RECORDER_TROUBLE)
 		trouble(s, m);
 	else if (m->word == RECORDER_LOST)
@@ -536,6 +309,7 @@ void session_abandon(struct session *s)
 {
 	session_tear_down(s);
 	s->verdict = (struct verdict){.reason = VERDICT_SUPERVISOR_LOST};
-	tell_end(s, NULL, "the recorder ended; the session was killed and its record is not whole");
-	free_session(s);
+	session_tell_end(s, NULL,
+			 "the recorder ended; the session was killed and its record is not whole");
+	session_free(s);
 }

@@ -63,3 +63,27 @@ json_t *session_exec_fields(const struct session *s);
 char *session_command_text(const struct session *s);
 
 uint64_t session_clock_ns(int clock);
+
+/* session.c */
+
+/* Take it out of the list, tear it down and free it. */
+void session_free(struct session *s);
+
+/* session_exec.c */
+
+/* The recorder knows the command: start it. */
+void session_execed(struct session *s, const struct recorder_message *m);
+/* The command is over, or is to be: kill what is left of it and let the recorder take the rest. */
+void session_finish_exec(struct session *s);
+
+/* session_close.c */
+
+/* A step of the set-up failed after the record was open: the verdict, unless there is one. */
+void session_decide_failed(struct session *s, const char *step, int error, const char *text);
+/* Kill everything and let the recorder write the end. */
+void session_close_record(struct session *s);
+/* The record is closed: finish and free the session. */
+void session_closed(struct session *s, const struct recorder_message *m);
+/* The journal could not even be opened: there is no session. Frees it. */
+void session_refuse(struct session *s, const struct recorder_message *m);
+void session_tell_end(struct session *s, const json_t *verdict, const char *error);

@@ -46,6 +46,14 @@ const char *verdict_reason_name(enum verdict_reason reason)
 	return reason_names[reason];
 }
 
+enum verdict_reason verdict_reason_by_name(const char *name)
+{
+	for (size_t i = VERDICT_NONE + 1; i < sizeof(reason_names) / sizeof(reason_names[0]); i++)
+		if (name && !strcmp(reason_names[i], name))
+			return (enum verdict_reason)i;
+	return VERDICT_NONE;
+}
+
 static void put_text(json_t *fields, const char *name, const char *text)
 {
 	if (text && *text)

@@ -39,7 +39,9 @@ void verdict_decide(struct verdict *v, const struct verdict *other);
 /* The verdict of a wait status as from waitpid. */
 struct verdict verdict_of_wait_status(int status);
 
+/* NULL for VERDICT_NONE; and back, VERDICT_NONE for what is no reason. */
 const char *verdict_reason_name(enum verdict_reason reason);
+enum verdict_reason verdict_reason_by_name(const char *name);
 
 /* Members of exec.end and session.end, as in the canonical JSON; what is unknown is absent. NULL
  * when out of memory. */

@@ -67,12 +67,20 @@ bench: deps
 FUZZ_SRC := $(filter-out tests/fuzz/driver.c,$(wildcard tests/fuzz/*.c))
 FUZZERS := $(notdir $(FUZZ_SRC:.c=))
 FUZZ_SECONDS ?= 60
-FUZZ_LIB_SRC = $(record_src) $(replay_src) $(redact_src) $(filter-out supervisor/capture/sensors.c supervisor/capture/recorder%,$(capture_src)) $(supervisor_src)
+FUZZ_SRC_OF_LIBS = $(record_src) $(redact_src) $(capture_src) $(supervisor_src) $(replay_src)
+FUZZ_OBJ = $(patsubst %.c,$(B)/fuzz/obj/%.o,$(filter-out supervisor/capture/sensors.c,$(FUZZ_SRC_OF_LIBS)))
+FUZZ_FLAGS = -std=gnu17 -g -O1 -w $(CPPFLAGS)
 
-$(B)/fuzz/%: tests/fuzz/%.c $(FUZZ_LIB_SRC)
-	$(call say,FUZZ,$@)
+$(B)/fuzz/obj/%.o: %.c
 	@mkdir -p $(@D)
-	$(Q)$(CLANG) -std=gnu17 -g -O1 -w $(CPPFLAGS) -fsanitize=fuzzer,address,undefined -o $@ $< $(FUZZ_LIB_SRC) $(UNIT_LIBS)
+	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link,address,undefined -MMD -MP -c -o $@ $<
+
+$(B)/fuzz/lib.a: $(FUZZ_OBJ)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(B)/fuzz/%: tests/fuzz/%.c $(B)/fuzz/lib.a
+	$(call say,FUZZ,$@)
+	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer,address,undefined -o $@ $^ $(UNIT_LIBS)
 
 fuzz: deps
 	$(call install_packages,$(DEPS_FUZZ))

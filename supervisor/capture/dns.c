@@ -161,7 +161,7 @@ static void write_answer(struct parse *p, struct record *record, unsigned int nu
 
 static int read_section(struct parse *p, const struct section *section, bool is_answers)
 {
-	struct record record;
+	struct record record = {0};
 
 	for (unsigned int i = 1; i <= section->count; i++) {
 		if (read_record(p, &record) < 0)

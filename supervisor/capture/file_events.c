@@ -6,6 +6,7 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -283,28 +284,51 @@ static int send_entry(struct capture *c, const struct written_file *entry)
 	return send_modify(c, &record, !entry->is_gone);
 }
 
-int files_finish(struct capture *c, int written_files_map_fd)
+/* A piece of the map. Walked by bucket, so that entries which come and go meanwhile, those of other
+ * sessions, do not send the walk back to its start. */
+#define PIECE 256
+
+struct piece {
+	struct written_key keys[PIECE];
+	struct written_file entries[PIECE];
+};
+
+static int send_piece(struct capture *c, const struct piece *piece, uint32_t count)
 {
-	struct written_key key, next;
-	struct written_file entry;
-	const void *from = NULL;
-
-	while (written_files_map_fd >= 0 &&
-	       bpf_map_get_next_key(written_files_map_fd, from, &next) == 0) {
-		bool is_ours = next.slot == c->options.slot &&
-			       bpf_map_lookup_elem(written_files_map_fd, &next, &entry) == 0;
-
-		if (from && key.slot == c->options.slot)
-			bpf_map_delete_elem(written_files_map_fd, &key);
-		key = next;
-		from = &key;
-		if (!is_ours || entry.methods == 0)
+	for (uint32_t i = 0; i < count; i++) {
+		if (piece->keys[i].slot != c->options.slot || piece->entries[i].methods == 0)
 			continue;
-		int r = send_entry(c, &entry);
+		int r = send_entry(c, &piece->entries[i]);
 		if (r < 0)
 			return r;
 	}
-	if (from && key.slot == c->options.slot)
-		bpf_map_delete_elem(written_files_map_fd, &key);
 	return 0;
+}
+
+static int send_all(struct capture *c, int map_fd, struct piece *piece)
+{
+	uint32_t place, *from = NULL;
+
+	for (;;) {
+		uint32_t count = PIECE;
+		int end = bpf_map_lookup_batch(map_fd, from, &place, piece->keys, piece->entries,
+					       &count, NULL);
+		if (end < 0 && end != -ENOENT)
+			return end;
+		int r = send_piece(c, piece, count);
+		if (r < 0 || end == -ENOENT)
+			return r;
+		from = &place;
+	}
+}
+
+int files_finish(struct capture *c, int written_files_map_fd)
+{
+	if (written_files_map_fd < 0)
+		return 0;
+
+	struct piece *piece = malloc(sizeof(*piece));
+	int r = piece ? send_all(c, written_files_map_fd, piece) : -ENOMEM;
+	free(piece);
+	return r;
 }

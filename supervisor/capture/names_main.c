@@ -130,7 +130,7 @@ static int receive(struct names_request *ret_request, int *ret_fd)
 static int serve(struct resolver *resolver, void *reply)
 {
 	for (;;) {
-		struct names_request request;
+		struct names_request request = {0};
 		int fd = -1;
 
 		int r = receive(&request, &fd);

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define NAMES_HANDLE_MAX 128 /* MAX_HANDLE_SZ */
-#define NAMES_REPLY_MAX (256 * 1024)
+#define NAMES_REPLY_MAX (64 * 1024)
 #define NAMES_STEPS_MAX 1024
 
 enum names_request_kind { NAMES_ADD = 1, NAMES_RESOLVE, NAMES_REMOVE };

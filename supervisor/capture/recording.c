@@ -39,19 +39,21 @@ static int copy_reads(struct recording *r)
 }
 
 /* A journal that was closed properly has session.end as its last record. */
-static bool ends_with_session_end(int dir_fd, uint64_t next_seq)
+static void look_for_end(struct recording *r)
 {
+	uint64_t next_seq = journal_next_seq(r->journal);
 	struct reader *reader = NULL;
 	struct event e;
-	bool is_end = false;
 
-	if (next_seq <= 1 || reader_open(dir_fd, &reader) < 0)
-		return false;
+	if (next_seq <= 1 || reader_open(r->options.journal_fd, &reader) < 0)
+		return;
 	if (reader_seek(reader, next_seq - 1) == 0)
-		while (reader_next(reader, &e) == READER_RECORD)
-			is_end = e.kind == EVENT_session_end;
+		while (reader_next(reader, &e) == READER_RECORD) {
+			r->is_ended = e.kind == EVENT_session_end;
+			if (r->is_ended)
+				recording_keep_verdict(r, &e);
+		}
 	reader_free(reader);
-	return is_end;
 }
 
 static int open_journal(struct recording *r, const char **ret_why)
@@ -67,7 +69,7 @@ static int open_journal(struct recording *r, const char **ret_why)
 	e = journal_open(o->journal_fd, &options, &r->journal);
 	if (e < 0)
 		return fail(ret_why, e, "cannot open the journal");
-	r->is_ended = ends_with_session_end(o->journal_fd, journal_next_seq(r->journal));
+	look_for_end(r);
 	return 0;
 }
 
@@ -384,6 +386,18 @@ static int finish_capture(struct recording *r)
 	return error;
 }
 
+/* What a record that had its end already says of losses. */
+static uint64_t lost_in(const json_t *verdict)
+{
+	json_t *counts = json_object_get(verdict, "counts"), *class;
+	const char *name;
+	uint64_t lost = 0;
+
+	json_object_foreach(counts, name, class) lost +=
+		json_integer_value(json_object_get(class, "lost"));
+	return lost;
+}
+
 static int emit_end(struct recording *r, json_t *fields, const json_t *counts)
 {
 	const char *why;
@@ -421,6 +435,8 @@ int recording_close(struct recording *r, json_t *fields, struct recording_end *r
 		error = emit_end(r, fields, end.counts);
 		if (end.error == 0)
 			end.error = -error;
+	} else {
+		end.lost = lost_in(r->verdict);
 	}
 	recording_close_ring(r);
 

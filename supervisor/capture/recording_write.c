@@ -25,13 +25,12 @@ static void start_waiting(struct recording *r, int error)
 	r->host->notice(r->host->notice_context, r->session, RECORDING_TROUBLE, error);
 }
 
-/* What session.end says comes from the record itself, behind redaction. */
-static void keep_verdict(struct recording *r, const struct redacted *record)
+void recording_keep_verdict(struct recording *r, const struct event *end)
 {
 	static const char *const heads[] = {"seq", "time", "boot_ns", "kind"};
 
 	r->line.length = 0;
-	if (json_write_event(&r->line, r->session, &record->event) < 0)
+	if (json_write_event(&r->line, r->session, end) < 0)
 		return;
 	json_decref(r->verdict);
 	r->verdict = json_loadb(r->line.text, r->line.length, 0, NULL);
@@ -44,7 +43,7 @@ static int append(void *context, const struct redacted *record)
 	struct recording *r = context;
 
 	if (record->event.kind == EVENT_session_end)
-		keep_verdict(r, record);
+		recording_keep_verdict(r, &record->event);
 	if (!r->waiting_since && spill_is_empty(&r->spill)) {
 		int e = journal_append(r->journal, record, NULL);
 		if (e == 0) {

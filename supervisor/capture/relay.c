@@ -40,6 +40,7 @@ struct relay {
 	uint64_t total;
 	size_t size, written; /* of the buffer */
 	bool is_finishing;
+	bool is_broken; /* finishing because the other end went away */
 	unsigned int empty_looks;
 	uint64_t finish_left; /* bytes that may still be read when finishing */
 	bool is_detached;
@@ -165,6 +166,18 @@ static bool will_look_again(struct relay *r)
 					  FINISH_PAUSE_USEC, 0, on_pause_over, r) >= 0;
 }
 
+static void begin_finish(struct relay *r)
+{
+	int there = 0;
+
+	if (r->is_finishing)
+		return;
+	r->is_finishing = true;
+	r->finish_left = FINISH_BYTES_MAX;
+	if (ioctl(r->from.fd, FIONREAD, &there) == 0 && there > FINISH_BYTES_MAX)
+		r->finish_left = there;
+}
+
 /* These three return true if the state has changed. */
 static bool do_read(struct relay *r)
 {
@@ -185,7 +198,7 @@ static bool do_read(struct relay *r)
 	}
 	if (n == -EAGAIN && (!r->is_finishing || (size > 0 && will_look_again(r))))
 		return false;
-	r->is_detached = n == -EAGAIN;
+	r->is_detached = n == -EAGAIN && !r->is_broken;
 	r->state = IS_DONE;
 	return true;
 }
@@ -213,10 +226,8 @@ static bool do_write(struct relay *r)
 			continue;
 		}
 		end_close(&r->to);
-		if (!r->is_finishing) {
-			r->state = IS_DONE;
-			return true;
-		}
+		r->is_broken = !r->is_finishing;
+		begin_finish(r);
 	}
 	r->state = WANTS_READ;
 	return true;
@@ -302,14 +313,9 @@ void relay_resume(struct relay *r)
 
 void relay_finish(struct relay *r)
 {
-	int there = 0;
-
 	if (r->state == IS_DONE || r->is_finishing)
 		return;
-	r->is_finishing = true;
-	r->finish_left = FINISH_BYTES_MAX;
-	if (ioctl(r->from.fd, FIONREAD, &there) == 0 && there > FINISH_BYTES_MAX)
-		r->finish_left = there;
+	begin_finish(r);
 	run(r);
 }
 

@@ -3,9 +3,8 @@
  * recorded before it goes on. It reads nothing more while the other end is not ready to take what
  * it has, so that a slow reader slows the writer and nobody else.
  *
- * When the other end goes away the relay closes its own, so that the writer sees what it would see
- * without us (SIGPIPE, a hang-up); what was read by then is recorded. Of a command that is over
- * already, the rest is still recorded.
+ * When the other end goes away the relay records what is in the stream by then and closes its own
+ * end, so that the writer sees what it would see without us: SIGPIPE, a hang-up.
  *
  * It never blocks: where a descriptor's description has no O_NONBLOCK, it is read and written only
  * after poll says so, and written in pieces of PIPE_BUF.

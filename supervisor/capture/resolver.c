@@ -156,7 +156,7 @@ static bool is_deleted(int fd)
 static int walk_up(const struct root *root, int fd, struct answer *a)
 {
 	cleanup(close_fd) int place = fd;
-	struct file_id handle;
+	struct file_id handle = {0};
 	char path[PATH_MAX];
 
 	for (;;) {
@@ -206,7 +206,7 @@ static int act(struct resolver *r, const struct names_request *request, int fd, 
 	switch (request->kind) {
 	case NAMES_ADD: {
 		int e = add(r, request->session, fd, &root);
-		return e < 0 ? e : add_step(a, &root->handle, "");
+		return e < 0 || !root ? e : add_step(a, &root->handle, "");
 	}
 	case NAMES_RESOLVE:
 		return resolve(r, request, a);

@@ -9,7 +9,18 @@ flood=${SECONDS_OF_FLOOD:-10}
 work=$(mktemp -d /tmp/vitrine-bench.XXXXXX)
 daemon=
 holder=
+auditd=
+# The kernel's audit goes back to where it was found: off, without rules.
+stop_audit() {
+	[ -n "$auditd" ] || return 0
+	auditctl -D >/dev/null
+	auditctl -e 0 >/dev/null
+	kill "$auditd"
+	wait "$auditd" || :
+	auditd=
+}
 finish() {
+	stop_audit 2>/dev/null || :
 	[ -z "$holder" ] || kill "$holder" 2>/dev/null || :
 	[ -z "$daemon" ] || { kill "$daemon"; wait "$daemon"; } 2>/dev/null || :
 	rm -rf "$work"
@@ -112,6 +123,68 @@ print(f"8 sessions flooding for {seconds:.0f} s: {produced:,} records, {produced
 
 if [ -x "$tests/bench-journal" ]; then "$tests/bench-journal"; fi
 if [ -x "$tests/bench-pipeline" ]; then "$tests/bench-pipeline"; fi
+
+# auditd, where nobody uses the kernel's audit: it watches the same acts of the whole host.
+start_audit() {
+	command -v auditctl >/dev/null && [ "$(auditctl -s 2>/dev/null | awk '$1 == "enabled" || $1 == "pid" {n += $2} END {print n + 0}')" = 0 ] ||
+		return 1
+	mkdir -p "$work/audit/plugins"
+	cat >"$work/audit/auditd.conf" <<-CONF
+		log_file = $work/audit/log
+		log_format = RAW
+		flush = INCREMENTAL_ASYNC
+		freq = 50
+		max_log_file = 4096
+		max_log_file_action = IGNORE
+		space_left = 75
+		space_left_action = IGNORE
+		admin_space_left = 50
+		admin_space_left_action = IGNORE
+		disk_full_action = IGNORE
+		disk_error_action = IGNORE
+		plugin_dir = $work/audit/plugins
+	CONF
+	chmod -R go-w "$work/audit"
+	auditd -n -c "$work/audit" >"$work/audit/stdout" 2>&1 &
+	auditd=$!
+	sleep 1
+	kill -0 "$auditd" 2>/dev/null && auditctl -b 65536 >/dev/null && auditctl -e 1 >/dev/null &&
+		auditctl -a always,exit -F arch=b64 -S execve -S execveat -S connect >/dev/null &&
+		auditctl -a always,exit -F arch=b64 -S open -S openat -F a2\&3 >/dev/null
+}
+
+if start_audit; then
+	for loop in "files 20000 /tmp" "execs 300 /bin/true" "getppid 1000000"; do
+		: >"$work/ours"
+		i=0
+		while [ $i -lt "$rounds" ]; do
+			# shellcheck disable=SC2086
+			bare $loop >>"$work/ours"
+			i=$((i + 1))
+		done
+		echo "auditd ${loop%% *} $(median "$work/ours")"
+	done >"$work/auditd"
+	lost=$(auditctl -s | awk '$1 == "lost" {print $2}')
+	stop_audit
+	for loop in "files 20000 /tmp" "execs 300 /bin/true" "getppid 1000000"; do
+		: >"$work/peer"
+		i=0
+		while [ $i -lt "$rounds" ]; do
+			# shellcheck disable=SC2086
+			bare $loop >>"$work/peer"
+			i=$((i + 1))
+		done
+		echo "bare ${loop%% *} $(median "$work/peer")"
+	done >>"$work/auditd"
+	awk -v lost="$lost" '{v[$1, $2] = $3}
+		END {
+			printf "auditd, the same loops host-wide: files x %.2f, exec x %.2f, getppid x %.2f of bare; it lost %d\n",
+				v["auditd", "files"] / v["bare", "files"], v["auditd", "execs"] / v["bare", "execs"],
+				v["auditd", "getppid"] / v["bare", "getppid"], lost
+		}' "$work/auditd"
+else
+	echo "auditd: not measured (not installed, or the kernel's audit is in use)"
+fi
 
 # Peers that Debian packages, on the same machine. Their own records, if any, are not compared.
 if command -v bwrap >/dev/null; then

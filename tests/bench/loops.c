@@ -6,6 +6,7 @@
  *   loops getppid N             the cheapest system call
  */
 #include <fcntl.h>
+#include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,13 +46,10 @@ static int execs(long count, char *program)
 	int status;
 
 	for (long i = 0; i < count; i++) {
-		pid_t pid = vfork();
+		pid_t pid;
 
-		if (!pid) {
-			execv(program, argv);
-			_exit(127);
-		}
-		if (pid < 0 || waitpid(pid, &status, 0) < 0 || status)
+		if (posix_spawn(&pid, program, NULL, NULL, argv, NULL) != 0 ||
+		    waitpid(pid, &status, 0) < 0 || status)
 			return -1;
 	}
 	return 0;

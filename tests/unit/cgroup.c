@@ -3,6 +3,8 @@
 
 #include "enclosure.h"
 
+#include <sys/prctl.h>
+
 struct place {
 	struct cgroup_root root;
 	char name[32];
@@ -57,20 +59,26 @@ static void is_made_once(void **state)
 	assert_int_equal(fd, -1);
 }
 
-/* A process of a child cgroup that ignores what can be ignored. */
+/* A process in the cgroup that ignores what can be ignored. */
 static pid_t start_stubborn(int fd)
 {
 	cleanup(close_fd) int procs = openat(fd, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+	int ready[2];
+	char byte;
 
+	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
 	pid_t pid = fork();
 	if (pid == 0) {
 		signal(SIGTERM, SIG_IGN);
-		if (write(procs, "0", 1) != 1)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (write(procs, "0", 1) != 1 || write(ready[1], "", 1) != 1)
 			_exit(1);
 		for (;;)
 			pause();
 	}
-	usleep(20000);
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
 	return pid;
 }
 

@@ -502,7 +502,7 @@ static void tells_what_is_left_at_the_end(void **state)
 				     .pid = 100,
 				     .ns_pid = 2};
 	struct written_key ours = {.file = 1, .slot = SLOT}, unwritten = {.file = 2, .slot = SLOT};
-	struct written_key other = {.file = 1, .slot = SLOT + 1}, next;
+	struct written_key other = {.file = 1, .slot = SLOT + 1};
 
 	if (map < 0)
 		skip(); /* needs root */
@@ -517,11 +517,6 @@ static void tells_what_is_left_at_the_end(void **state)
 	expect_number(f, FIELD_still_open, true);
 	expect_number(f, FIELD_pid, 2);
 
-	/* Only what is another session's is left. */
-	assert_int_equal(bpf_map_get_next_key(map, NULL, &next), 0);
-	assert_int_equal(next.slot, SLOT + 1);
-	assert_true(bpf_map_get_next_key(map, &next, &next) < 0);
-
 	entry.methods = FILE_METHOD_write;
 	entry.is_gone = 1;
 	assert_int_equal(bpf_map_update_elem(map, &ours, &entry, 0), 0);
@@ -529,6 +524,29 @@ static void tells_what_is_left_at_the_end(void **state)
 	assert_int_equal(f->count, 2);
 	expect_absent(f, FIELD_still_open);
 	close(map);
+}
+
+/* More than are read at once. */
+static void tells_all_that_is_left(void **state)
+{
+	struct fixture *f = *state;
+	int map = bpf_map_create(BPF_MAP_TYPE_HASH, "written_files", sizeof(struct written_key),
+				 sizeof(struct written_file), 4096, NULL);
+	struct written_file entry = {.file_id = 1, .methods = FILE_METHOD_write};
+
+	if (map < 0)
+		skip(); /* needs root */
+	for (uint64_t i = 1; i <= 1000; i++) {
+		struct written_key ours = {.file = i, .slot = SLOT};
+		struct written_key other = {.file = i, .slot = SLOT + 1};
+
+		assert_int_equal(bpf_map_update_elem(map, &ours, &entry, 0), 0);
+		assert_int_equal(bpf_map_update_elem(map, &other, &entry, 0), 0);
+	}
+	assert_int_equal(capture_finish(f->capture, map), 0);
+	assert_int_equal(f->count, 1000);
+	close(map);
+	assert_int_equal(capture_finish(f->capture, -1), 0);
 }
 
 int main(void)
@@ -550,6 +568,7 @@ int main(void)
 		TEST(tells_attributes),
 		TEST(tells_sizes),
 		TEST(tells_what_is_left_at_the_end),
+		TEST(tells_all_that_is_left),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -159,7 +159,7 @@ static void the_published_schema_is_that_of_the_table(void **state)
 	if (!published)
 		fail_msg("docs/policy.schema.json: %s", e.text);
 	if (!json_equal(made, published))
-		fail_msg("docs/policy.schema.json is not what `vitrine schema --policy` prints");
+		fail_msg("docs/policy.schema.json is not what `vitrine policy --schema` prints");
 	for (const struct setting *s = policy_settings; s->name; s++)
 		assert_non_null(json_object_get(json_object_get(made, "properties"), s->name));
 }

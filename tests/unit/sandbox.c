@@ -2,6 +2,8 @@
  * ends. */
 #include "enclosure.h"
 
+#include <sys/prctl.h>
+
 static void leaves_no_trace(void **state)
 {
 	struct enclosure *e = *state;
@@ -294,6 +296,7 @@ static void dies_with_its_supervisor(void **state)
 	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
 	pid_t pid = fork();
 	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		struct enclosure own = *e;
 		cleanup(close_fd) int bin = open_bin();
 		struct sandbox_options options = {.id = id, .slot = SLOT};

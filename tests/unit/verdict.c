@@ -46,8 +46,13 @@ static void each_reason_has_its_exit_status(void **state)
 		{{.reason = VERDICT_NONE}, 125},
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		enum verdict_reason reason = cases[i].v.reason;
+
 		assert_int_equal(verdict_status(&cases[i].v), cases[i].status);
+		assert_int_equal(verdict_reason_by_name(verdict_reason_name(reason)), reason);
+	}
+	assert_int_equal(verdict_reason_by_name("no such reason"), VERDICT_NONE);
 }
 
 /* Unknown is absent; an exit code of 0 is known. */

@@ -1,0 +1,142 @@
+/*
+ * The end of a session: its record is closed, its manifest says so, its ground is cleaned, and who
+ * asked for it is told, in this order.
+ */
+#include "session_state.h"
+
+#include "jansson_cleanup.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+/* What the client is told beside the verdict: why nothing ran, or what is wrong with the record. */
+static const char *end_error(const struct session *s, int record_error, char *room, size_t size)
+{
+	if (record_error) {
+		snprintf(room, size, "the record of session %s is not whole: %s", s->manifest.id,
+			 strerror(record_error));
+		return room;
+	}
+	if (s->verdict.reason == VERDICT_LIMIT) {
+		snprintf(room, size, "session %s was killed: limit %s", s->manifest.id,
+			 s->verdict.limit);
+		return room;
+	}
+	return s->verdict.text[0] ? s->verdict.text : NULL;
+}
+
+void session_tell_end(struct session *s, const json_t *verdict, const char *error)
+{
+	if (s->client.ended)
+		s->client.ended(s->client.context, s->manifest.id, verdict,
+				verdict_status(&s->verdict), error);
+	s->client.ended = NULL;
+}
+
+/* The reason that stands in the record; a record that had its end already knows better than we. */
+static int set_reason(struct manifest *manifest, const struct session *s, const json_t *verdict)
+{
+	const char *reason = json_string_value(json_object_get(verdict, "reason"));
+	const json_t *code = json_object_get(verdict, "exit_code");
+	const json_t *signal = json_object_get(verdict, "signal");
+	char *copy = strdup(reason ? reason : verdict_reason_name(s->verdict.reason));
+
+	if (!copy)
+		return -ENOMEM;
+	free(manifest->reason);
+	manifest->reason = copy;
+	manifest->exit_code = json_is_integer(code) ? json_integer_value(code) : -1;
+	manifest->signal = json_is_integer(signal) ? json_integer_value(signal) : -1;
+	return 0;
+}
+
+/*
+ * A record that has no end is left as running, with the reason where there is room for it: the next
+ * start finishes it.
+ */
+static int end_manifest(struct session *s, const struct recorder_message *m)
+{
+	struct manifest *manifest = &s->manifest;
+	int r = set_reason(manifest, s, m->verdict);
+
+	if (r < 0)
+		return r;
+	if (m->error) {
+		manifest_write(s->dir_fd, manifest);
+		return -m->error;
+	}
+	manifest->state = SESSION_ENDED;
+	manifest->ended_ns = session_clock_ns(CLOCK_REALTIME);
+	manifest->records = m->records;
+	manifest->lost = m->lost;
+	return manifest_write(s->dir_fd, manifest);
+}
+
+void session_closed(struct session *s, const struct recorder_message *m)
+{
+	char room[512];
+	int error = -end_manifest(s, m);
+
+	session_tear_down(s);
+	session_tell_end(s, m->verdict, end_error(s, error, room, sizeof(room)));
+	session_free(s);
+}
+
+/* The journal could not even be opened: there is no session. */
+void session_refuse(struct session *s, const struct recorder_message *m)
+{
+	char text[sizeof(s->verdict.text)];
+
+	snprintf(text, sizeof(text), "the journal cannot be written: %s%s%s", strerror(m->error),
+		 m->text[0] ? ": " : "", m->text);
+	session_tear_down(s);
+	if (!s->is_adopted)
+		session_dir_remove(s->host->sessions_fd, s->dir_fd, s->manifest.id);
+	s->verdict = (struct verdict){.reason = VERDICT_SETUP_FAILED, .error = m->error};
+	session_tell_end(s, NULL, text);
+	session_free(s);
+}
+
+/* The cgroup knows of all processes, where it counts; else what was reaped is what is known. */
+static void measure(struct session *s)
+{
+	uint64_t cpu_ns = 0, memory_peak = 0;
+
+	if (sandbox_usage(s->sandbox, &cpu_ns, &memory_peak) < 0)
+		return;
+	if (cpu_ns > s->verdict.cpu_ns)
+		s->verdict.cpu_ns = cpu_ns;
+	if (memory_peak > s->verdict.memory_peak)
+		s->verdict.memory_peak = memory_peak;
+}
+
+void session_close_record(struct session *s)
+{
+	struct host *h = s->host;
+
+	if (s->sandbox) {
+		sandbox_kill(s->sandbox, 0);
+		measure(s);
+	}
+	if (s->is_watched) {
+		uint64_t missed = sensors_missed(h->sensors) - s->missed_before;
+
+		if (missed > 0)
+			recorder_missed(h->recorder, s->manifest.id, missed);
+	}
+	if (!s->is_adopted)
+		s->verdict.wall_ns = session_clock_ns(CLOCK_BOOTTIME) - s->started_boot_ns;
+	s->stage = SESSION_CLOSING;
+	recorder_close(h->recorder, s->manifest.id, verdict_fields(&s->verdict));
+}
+
+/* A step of the set-up failed after the record was open. */
+void session_decide_failed(struct session *s, const char *step, int error, const char *text)
+{
+	struct verdict failed = {.reason = VERDICT_SETUP_FAILED, .step = step, .error = -error};
+
+	snprintf(failed.text, sizeof(failed.text), "%s: %s", step,
+		 text && *text ? text : strerror(-error));
+	verdict_decide(&s->verdict, &failed);
+}

@@ -1,0 +1,277 @@
+/*
+ * A host that is all pretence, for the test of sessions: every call that a session makes is written
+ * down, and every one can be made to fail. The linker takes these instead of those of our
+ * libraries.
+ */
+#pragma once
+
+#include "../../supervisor/session_state.h"
+#include "../../supervisor/slot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct {
+	char calls[4096];	       /* names of the calls, in order */
+	const char *failing;	       /* the one that fails */
+	int sandboxes, watches, slots; /* given and not given back */
+	int told_started, told_ended, told_status;
+	char told_error[256];
+	bool has_verdict;
+	const char *step;	      /* of a command that could not be started */
+	struct sandbox_status status; /* the next one */
+	int status_fd;
+	json_t *exec_end, *session_end; /* fields of the last one sent */
+} fake;
+
+static int call(const char *name)
+{
+	strcat(fake.calls, name);
+	strcat(fake.calls, " ");
+	return fake.failing && !strcmp(fake.failing, name) ? -EIO : 0;
+}
+
+struct sandbox {
+	struct sandbox_info info;
+};
+
+int slot_take(const char *file, uint32_t count, uint32_t hint, uint32_t *ret_slot, int *ret_fd)
+{
+	(void)file, (void)hint;
+	assert_int_equal(count, 1024);
+	int r = call("slot");
+	if (r < 0)
+		return r;
+	*ret_slot = 7;
+	*ret_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	return 0;
+}
+
+int host_watch(struct host *h, struct fault *f)
+{
+	h->watched++;
+	int r = call("watch");
+	if (r == 0)
+		return 0;
+	h->watched--;
+	return fault_set(f, r, "sensors", "no sensors here");
+}
+
+void host_unwatch(struct host *h)
+{
+	h->watched--;
+}
+
+int sandbox_create(struct launcher *l, const struct cgroup_root *root,
+		   const struct sandbox_options *options, struct sandbox **ret_sandbox,
+		   struct sandbox_error *ret_error)
+{
+	(void)l, (void)root;
+	assert_int_equal(options->slot, 7);
+	int r = call("create");
+	if (r < 0) {
+		ret_error->step = "mount";
+		ret_error->error = -r;
+		snprintf(ret_error->text, sizeof(ret_error->text), "overlay: not today");
+		return r;
+	}
+	*ret_sandbox = calloc(1, sizeof(**ret_sandbox));
+	(*ret_sandbox)->info = (struct sandbox_info){
+		.cgroup = 1,
+		.freeze_fd = -1,
+		.fanotify_fd = -1,
+		.root_mount_fd = -1,
+		.uid_base = geteuid(),
+	};
+	fake.sandboxes++;
+	return 0;
+}
+
+const struct sandbox_info *sandbox_info(const struct sandbox *s)
+{
+	return &s->info;
+}
+
+void sandbox_free(struct sandbox *s)
+{
+	fake.sandboxes -= s != NULL;
+	free(s);
+}
+
+int sandbox_prepare_exec(struct sandbox *s, uint32_t exec, uint64_t *ret_cgroup)
+{
+	(void)s;
+	assert_int_equal(exec, 1);
+	*ret_cgroup = 2;
+	return call("prepare");
+}
+
+int sandbox_exec(struct sandbox *s, const struct sandbox_command *command, int *ret_tty_master,
+		 struct sandbox_error *ret_error)
+{
+	(void)s, (void)ret_error;
+	assert_string_equal(command->argv[0], "true");
+	assert_true(command->stdin_fd >= 0 && command->stdout_fd >= 0 && command->stderr_fd >= 0);
+	*ret_tty_master = -1;
+	return call("exec");
+}
+
+int sandbox_status_fd(const struct sandbox *s)
+{
+	(void)s;
+	return fake.status_fd;
+}
+
+int sandbox_next_status(struct sandbox *s, struct sandbox_status *ret_status)
+{
+	uint64_t count;
+
+	(void)s;
+	if (read(fake.status_fd, &count, sizeof(count)) < 0)
+		return 0;
+	*ret_status = fake.status;
+	return 1;
+}
+
+int sandbox_kill(struct sandbox *s, uint32_t exec)
+{
+	(void)s;
+	return call(exec ? "kill-exec" : "kill");
+}
+
+int sandbox_signal(struct sandbox *s, uint32_t exec, int signal)
+{
+	(void)s, (void)exec, (void)signal;
+	return call("signal");
+}
+
+int sandbox_resize(struct sandbox *s, uint32_t exec, uint16_t columns, uint16_t rows)
+{
+	(void)s, (void)exec, (void)columns, (void)rows;
+	return call("resize");
+}
+
+int sandbox_usage(struct sandbox *s, uint64_t *ret_cpu_ns, uint64_t *ret_memory_peak)
+{
+	(void)s;
+	*ret_cpu_ns = 11;
+	*ret_memory_peak = 22;
+	return 0;
+}
+
+int sensors_open_session(struct sensors *s, uint64_t cgroup, uint32_t flags,
+			 struct sensors_session *ret_session)
+{
+	(void)s, (void)cgroup, (void)flags;
+	int r = call("ring");
+	if (r < 0)
+		return r;
+	*ret_session = (struct sensors_session){.slot = 3, .ring_fd = -1, .ring_bytes = 4 << 20};
+	fake.watches++;
+	return 0;
+}
+
+void sensors_close_session(struct sensors *s, uint64_t cgroup, uint32_t slot)
+{
+	(void)s, (void)cgroup;
+	assert_int_equal(slot, 3);
+	fake.watches--;
+}
+
+uint64_t sensors_missed(struct sensors *s)
+{
+	(void)s;
+	return 0;
+}
+
+const char *const *sensors_names(const struct sensors *s)
+{
+	static const char *const names[] = {"process", NULL};
+
+	(void)s;
+	return names;
+}
+
+int recorder_open(struct recorder *r, const struct recorder_open *open)
+{
+	(void)r;
+	assert_int_equal(open->slot, 3);
+	return call("open");
+}
+
+int recorder_open_journal(struct recorder *r, const char *session, int journal_fd,
+			  const json_t *secrets)
+{
+	(void)r, (void)session, (void)secrets;
+	assert_true(journal_fd >= 0);
+	return call("open-journal");
+}
+
+int recorder_event(struct recorder *r, const char *session, const char *kind, json_t *fields)
+{
+	(void)r, (void)session;
+	assert_non_null(fields);
+	json_decref(fields);
+	return call(kind);
+}
+
+int recorder_exec(struct recorder *r, const char *session, uint32_t exec, uint64_t cgroup,
+		  const struct streams *streams, bool tty)
+{
+	(void)r, (void)session, (void)exec, (void)tty;
+	assert_int_equal(cgroup, 2);
+	assert_true(streams->from[0] >= 0 && streams->to[1] >= 0);
+	return call("tell-exec");
+}
+
+int recorder_tty(struct recorder *r, const char *session, uint32_t exec, int master,
+		 const struct streams *streams)
+{
+	(void)r, (void)session, (void)exec, (void)master, (void)streams;
+	return call("tty");
+}
+
+int recorder_resize(struct recorder *r, const char *session, uint32_t exec, uint16_t columns,
+		    uint16_t rows)
+{
+	(void)r, (void)session, (void)exec, (void)columns, (void)rows;
+	return call("tell-resize");
+}
+
+int recorder_discard(struct recorder *r, const char *session)
+{
+	(void)r, (void)session;
+	return call("discard");
+}
+
+int recorder_close_exec(struct recorder *r, const char *session, uint32_t exec, json_t *fields)
+{
+	(void)r, (void)session, (void)exec;
+	json_decref(fake.exec_end);
+	fake.exec_end = fields;
+	return call("exec.end");
+}
+
+int recorder_missed(struct recorder *r, const char *session, uint64_t count)
+{
+	(void)r, (void)session, (void)count;
+	return call("missed");
+}
+
+int recorder_close(struct recorder *r, const char *session, json_t *fields)
+{
+	(void)r, (void)session;
+	json_decref(fake.session_end);
+	fake.session_end = fields;
+	return call("session.end");
+}
+
+void recorder_message_free(struct recorder_message *m)
+{
+	json_decref(m->verdict);
+}
