@@ -5,9 +5,12 @@
 
 #include "units.h"
 
+#include "../supervisor/record/base64.h"
+#include "../supervisor/record/cleanup.h"
+#include "../supervisor/record/printable.h"
+
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 static void put(struct document *d, const char *text, size_t length)
@@ -67,10 +70,38 @@ void document_null(struct document *d, const char *key)
 	put(d, "null", 4);
 }
 
+static bool is_utf8(struct bytes text)
+{
+	for (size_t cursor = 0; cursor < text.size;) {
+		if (utf8_next(text, &cursor) < 0)
+			return false;
+	}
+	return true;
+}
+
+/* The bytes of @text, exactly, as a sibling of what was shown of them. */
+static void put_exact(struct document *d, const char *key, struct bytes text)
+{
+	size_t length = BASE64_LENGTH(text.size);
+	cleanup(free) char *base64 = malloc(length + 1);
+	char name[64];
+
+	if (!base64) {
+		d->error = d->error ? d->error : -ENOMEM;
+		return;
+	}
+	base64_encode(text.data, text.size, base64);
+	snprintf(name, sizeof(name), "%s_b64", key);
+	begin(d, name);
+	put_string(d, (struct bytes){base64, length});
+}
+
 void document_text(struct document *d, const char *key, struct bytes text)
 {
 	begin(d, key);
 	put_string(d, text);
+	if (key && !is_utf8(text))
+		put_exact(d, key, text);
 }
 
 void document_string(struct document *d, const char *key, const char *text)

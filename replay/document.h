@@ -24,6 +24,8 @@ void document_bool(struct document *d, const char *key, bool value);
 void document_null(struct document *d, const char *key);
 /* null for NULL. */
 void document_string(struct document *d, const char *key, const char *text);
+/* A text that is no UTF-8 is shown with U+FFFD and, where it has a key, carried exactly in a
+ * sibling <key>_b64. */
 void document_text(struct document *d, const char *key, struct bytes text);
 /* JSON text that is known to be whole, e.g. a line of json_write_event; an end of line is left out.
  */

@@ -24,7 +24,8 @@ static const struct program vitrine = {
 		"A session is one run. Its record is a journal of events below the state directory; it can be read "
 		"while the session runs and afterwards, without a daemon.",
 	.commands = (const struct command *const[]){
-		&command_run, &command_ps, &command_show, &command_replay, &command_export, &command_policy, &command_schema,
+		&command_run, &command_ps, &command_show, &command_replay, &command_tree,
+		&command_files, &command_hosts, &command_export, &command_policy, &command_schema,
 		&command_help, &command_version, NULL},
 	.sections = (const struct command_section[]){
 		{"EXAMPLES",
