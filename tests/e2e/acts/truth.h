@@ -44,6 +44,7 @@ void acts_net(void);
 void acts_unix(void);
 void acts_dns(void);
 void acts_cred(void);
+void acts_entry(void);
 void acts_flood(int count);
 void acts_race(int count);
 
