@@ -25,5 +25,7 @@ acts agent net 'net.*'
 acts agent unix 'net.unix'
 acts agent dns 'dns.*'
 acts root cred 'process.cred'
+acts agent entry 'file.*'
+acts root entry 'file.*'
 
 done_testing

@@ -15,7 +15,7 @@ recorded >"$work/again"
 check 'and the record gives them back' cmp "$work/random" "$work/again"
 
 bad=0
-for i in 1 2 3 4 5 6 7 8 9 10; do
+for _ in 1 2 3 4 5 6 7 8 9 10; do
 	run --quiet -- sh -c 'head -c 1000000 /dev/zero | tr "\0" a; exit 3' >"$work/out" 2>>"$work/log"
 	[ $? -eq 3 ] && [ "$(wc -c <"$work/out")" -eq 1000000 ] || bad=1
 done

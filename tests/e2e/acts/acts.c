@@ -52,8 +52,12 @@ int main(int argc, char *argv[])
 			acts_dns();
 		else if (!strcmp(group, "cred"))
 			acts_cred();
+		else if (!strcmp(group, "entry"))
+			acts_entry();
 		else if (!strncmp(group, "flood=", 6))
 			acts_flood((int)strtoul(group + 6, NULL, 10));
+		else if (!strncmp(group, "race=", 5))
+			acts_race((int)strtoul(group + 5, NULL, 10));
 		else
 			acts_fail(group, __FILE__, __LINE__);
 	}

@@ -44,7 +44,9 @@ void acts_net(void);
 void acts_unix(void);
 void acts_dns(void);
 void acts_cred(void);
+void acts_entry(void);
 void acts_flood(int count);
+void acts_race(int count);
 
 /* Fork; the child runs @body(context) and exits with what it returns. Records fork and exit.
  * Returns the child's pid. */
