@@ -82,7 +82,7 @@ static void serve_run(struct client *c, struct control_message *m)
 	}
 	const char *state = json_string_value(json_object_get(m->body, "state"));
 	if (state && strcmp(state, h->config.state) != 0) {
-		fault_set(&f, 0, NULL, "this daemon keeps its records in %s, not in %s",
+		fault_say(&f, NULL, "this daemon keeps its records in %s, not in %s",
 			  h->config.state, state);
 		client_refuse(c, "bad_request", f.text);
 		return;

@@ -29,7 +29,7 @@ static void complain(const char *text)
 {
 	struct fault escaped;
 
-	fault_set(&escaped, 0, NULL, "%s", text);
+	fault_say(&escaped, NULL, "%s", text);
 	fprintf(stderr, "vitrine run: %s\n", escaped.text);
 }
 
