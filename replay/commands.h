@@ -11,4 +11,5 @@ extern const struct command command_ps;
 extern const struct command command_replay;
 extern const struct command command_schema;
 extern const struct command command_show;
+extern const struct command command_verify;
 extern const struct command command_tree;
