@@ -93,8 +93,7 @@ static void write_command_json(struct document *d, const char *command)
 	size_t i;
 
 	document_open(d, "command", '[');
-	json_array_foreach(words, i, word)
-	{
+	json_array_foreach (words, i, word) {
 		document_text(d, NULL,
 			      (struct bytes){json_string_value(word), json_string_length(word)});
 	}
@@ -244,8 +243,7 @@ static void write_command(const struct pen *pen, const char *command)
 	json_t *word;
 	size_t i;
 
-	json_array_foreach(words, i, word)
-	{
+	json_array_foreach (words, i, word) {
 		fputs(i ? " " : "", pen->out);
 		printable_word(pen->out, &printable,
 			       (struct bytes){json_string_value(word), json_string_length(word)});

@@ -435,8 +435,7 @@ static void write_redacted(const struct pen *pen, const struct event *e)
 	if (!text.data)
 		return;
 	pen_style(pen, STYLE_LOUD);
-	json_array_foreach(cuts, i, cut)
-	{
+	json_array_foreach (cuts, i, cut) {
 		const char *field = json_string_value(json_object_get(cut, "field"));
 		const char *rule = json_string_value(json_object_get(cut, "rule"));
 

@@ -92,7 +92,7 @@ int companion_start(const char *dir, const char *program, const char *const *arg
 {
 	char path[PATH_MAX];
 	int sockets[2], bytes = SOCKET_BYTES;
-	pid_t pid;
+	pid_t pid = 0;
 
 	if (snprintf(path, sizeof(path), "%s/%s", dir, program) >= (int)sizeof(path))
 		return -ENAMETOOLONG;

@@ -28,7 +28,7 @@ static void escape(const char *text, char *to, size_t room)
 	to[length] = 0;
 }
 
-int fault_set(struct fault *f, int error, const char *code, const char *format, ...)
+void fault_say(struct fault *f, const char *code, const char *format, ...)
 {
 	char text[FAULT_TEXT];
 	va_list arguments;
@@ -39,5 +39,4 @@ int fault_set(struct fault *f, int error, const char *code, const char *format, 
 
 	f->code = code;
 	escape(text, f->text, sizeof(f->text));
-	return error;
 }

@@ -12,6 +12,14 @@ struct fault {
 };
 
 /* Fill @f, printf-like; what is in it already is replaced. Control characters in the text are
- * escaped. Returns @error, so that a caller can `return fault_set(...)`. */
-int fault_set(struct fault *f, int error, const char *code, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
+ * escaped. */
+void fault_say(struct fault *f, const char *code, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* The same with the value of @error, so that a caller can `return fault_set(...)`. */
+#define fault_set(f, error, code, ...)                                                             \
+	({                                                                                         \
+		int fault_error_ = (error);                                                        \
+		fault_say(f, code, __VA_ARGS__);                                                   \
+		fault_error_;                                                                      \
+	})

@@ -39,7 +39,7 @@ void log_write(const struct log *log, enum log_level level, const char *format, 
 	va_start(arguments, format);
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	fault_set(&escaped, 0, NULL, "%s", text);
+	fault_say(&escaped, NULL, "%s", text);
 
 	if (log->journal)
 		length = snprintf(line, sizeof(line), "<%d>%s\n", levels[level].priority,

@@ -82,9 +82,9 @@ static int add_names(json_t *set, const json_t *env)
 	const char *name;
 	json_t *value;
 
-	json_object_foreach((json_t *)env, name,
-			    value) if (json_object_set_new(set, name, json_null()) <
-				       0) return -ENOMEM;
+	json_object_foreach ((json_t *)env, name, value)
+		if (json_object_set_new(set, name, json_null()) < 0)
+			return -ENOMEM;
 	return 0;
 }
 
@@ -103,7 +103,8 @@ static json_t *sorted_names(json_t *set)
 
 	if (!names || !array)
 		return NULL;
-	json_object_foreach(set, name, value) names[i++] = name;
+	json_object_foreach (set, name, value)
+		names[i++] = name;
 	qsort(names, count, sizeof(*names), compare_names);
 	for (i = 0; i < count; i++)
 		if (json_array_append_new(array, json_string(names[i])) < 0)

@@ -87,7 +87,7 @@ static int wait_started(struct recorder *r, struct fault *f)
 				 strerror(-e));
 	enum recorder_word word = m.word;
 	int error = m.error;
-	fault_set(f, 0, "recorder", "the recorder cannot start: %s",
+	fault_say(f, "recorder", "the recorder cannot start: %s",
 		  m.text[0] ? m.text : strerror(error));
 	recorder_message_free(&m);
 	return word == RECORDER_STARTED && error == 0 ? 0 : error ? -error : -EBADMSG;
@@ -108,7 +108,7 @@ int recorder_start(const struct recorder_options *options, struct recorder **ret
 	if (e == 0)
 		e = send_start(r, options);
 	if (e < 0)
-		fault_set(ret_fault, e, "recorder", "cannot start the recorder from %s: %s",
+		fault_say(ret_fault, "recorder", "cannot start the recorder from %s: %s",
 			  options->program_dir, strerror(-e));
 	else
 		e = wait_started(r, ret_fault);

@@ -58,7 +58,7 @@ static int add_map(json_t *message, const char *key, const char *option,
 	json_object_set_new(message, key, map);
 	for (size_t i = 0; i < texts->count; i++) {
 		cleanup(free) char *name = NULL;
-		const char *value;
+		const char *value = NULL;
 		int r = split(option, texts->items[i], "NAME=VALUE", &name, &value, f);
 
 		if (r < 0)
@@ -131,7 +131,7 @@ static int name_secrets(json_t *policy, const struct option_texts *texts, struct
 	}
 	for (size_t i = 0; i < texts->count; i++) {
 		cleanup(free) char *name = NULL;
-		const char *source;
+		const char *source = NULL;
 		int r = split("--secret", texts->items[i], "NAME=env:VAR, NAME=file:PATH", &name,
 			      &source, f);
 
@@ -150,8 +150,7 @@ static int add_secrets(json_t *message, json_t *policy, struct fault *f)
 	size_t i;
 
 	json_object_set_new(message, "secrets", values);
-	json_array_foreach(json_object_get(policy, "secrets"), i, secret)
-	{
+	json_array_foreach (json_object_get(policy, "secrets"), i, secret) {
 		const char *name = json_string_value(json_object_get(secret, "name"));
 		json_t *value = NULL;
 		int r = read_secret(name, json_string_value(json_object_get(secret, "source")),
@@ -253,7 +252,6 @@ int run_request_make(const struct run_options *o, int argument_count, char **com
 	add_text(message, "name", o->name);
 	add_text(message, "tenant", o->tenant);
 	add_text(message, "cwd", o->cwd);
-	add_text(message, "policy_file", o->policy);
 	add_choice(message, "net", run_nets, o->net);
 	add_choice(message, "on_loss", run_losses, o->on_loss);
 	add_choice(message, "user", run_users, o->user);

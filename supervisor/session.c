@@ -172,8 +172,7 @@ int session_start(struct host *h, struct session_request *request, const struct 
 	}
 	r = session_open_record(s);
 	if (r < 0) {
-		fault_set(ret_fault, r, "recorder", "the recorder cannot be told: %s",
-			  strerror(-r));
+		fault_say(ret_fault, "recorder", "the recorder cannot be told: %s", strerror(-r));
 		session_dir_remove(h->sessions_fd, s->dir_fd, s->manifest.id);
 		session_free(s);
 		return r;

@@ -136,7 +136,9 @@ void session_decide_failed(struct session *s, const char *step, int error, const
 {
 	struct verdict failed = {.reason = VERDICT_SETUP_FAILED, .step = step, .error = -error};
 
-	snprintf(failed.text, sizeof(failed.text), "%s: %s", step,
-		 text && *text ? text : strerror(-error));
+	if (text && *text)
+		snprintf(failed.text, sizeof(failed.text), "%s", text);
+	else
+		snprintf(failed.text, sizeof(failed.text), "%s: %s", step, strerror(-error));
 	verdict_decide(&s->verdict, &failed);
 }

@@ -74,16 +74,12 @@ int session_dir_open(int sessions_fd, const char *id, int *ret_fd)
 
 void session_dir_remove(int sessions_fd, int fd, const char *id)
 {
-	cleanup(close_fd) int copy = openat(fd, ".", O_DIRECTORY | O_RDONLY | O_CLOEXEC);
-	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	int copy = openat(fd, ".", O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+	cleanup(closedir) DIR *dir = copy < 0 ? NULL : fdopendir(copy);
 	struct dirent *entry;
 
-	if (!dir)
-		return;
-	copy = -1;
-	while ((entry = readdir(dir)))
+	while (dir && (entry = readdir(dir)))
 		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
 			unlinkat(fd, entry->d_name, 0);
-	closedir(dir);
 	unlinkat(sessions_fd, id, AT_REMOVEDIR);
 }

@@ -166,7 +166,7 @@ static int redact_command(struct redactor *redactor, char *const *argv, struct j
 
 	for (char *const *a = argv; *a; a++)
 		size += strlen(*a) + 1;
-	cleanup(free) char *packed = malloc(size);
+	cleanup(free) char *packed = malloc(size + 1);
 	if (!packed)
 		return -ENOMEM;
 	for (char *const *a = argv; *a; a++) {

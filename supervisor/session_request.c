@@ -46,7 +46,7 @@ static int get_text(const json_t *value, char **ret_text)
 
 	if (r < 0)
 		return r;
-	if (memchr(text, 0, size))
+	if (!text || memchr(text, 0, size))
 		return -EBADMSG;
 	*ret_text = take(text);
 	return 0;
@@ -96,16 +96,17 @@ static int read_policy(const json_t *body, struct session_request *r, struct fau
 
 static int read_command(const json_t *body, struct session_request *r, struct fault *f)
 {
-	const json_t *command = json_object_get(body, "command"), *value;
-	size_t i, count = json_array_size(command);
+	const json_t *command = json_object_get(body, "command");
+	size_t count = json_array_size(command);
 
 	if (count == 0 || count > ARGUMENTS_MAX)
 		return refuse(f, "command", "an array of at least one argument");
 	r->argv = calloc(count + 1, sizeof(*r->argv));
 	if (!r->argv)
 		return fault_set(f, -ENOMEM, "no_memory", "out of memory");
-	json_array_foreach(command, i, value) if (get_text(value, &r->argv[i]) < 0) return refuse(
-		f, "command", "arguments without NUL bytes");
+	for (size_t i = 0; i < count; i++)
+		if (get_text(json_array_get(command, i), &r->argv[i]) < 0)
+			return refuse(f, "command", "arguments without NUL bytes");
 	if (!*r->argv[0])
 		return refuse(f, "command", "a program whose name is not empty");
 	return 0;
@@ -189,8 +190,7 @@ static int add_env(const json_t *env, struct session_request *r, struct fault *f
 	json_t *value;
 	const char *name;
 
-	json_object_foreach((json_t *)env, name, value)
-	{
+	json_object_foreach ((json_t *)env, name, value) {
 		cleanup(free) char *text = NULL;
 
 		if (!is_env_name(name))

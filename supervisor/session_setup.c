@@ -22,8 +22,10 @@ static int fail(struct session *s, struct fault *f, const char *step, int error,
 {
 	struct verdict failed = {.reason = VERDICT_SETUP_FAILED, .step = step, .error = -error};
 
-	fault_set(f, error, "setup_failed", "%s: %s", step,
-		  text && *text ? text : strerror(-error));
+	if (text && *text)
+		fault_say(f, "setup_failed", "%s", text);
+	else
+		fault_say(f, "setup_failed", "%s: %s", step, strerror(-error));
 	snprintf(failed.text, sizeof(failed.text), "%.*s", (int)sizeof(failed.text) - 1, f->text);
 	verdict_decide(&s->verdict, &failed);
 	return error;
@@ -92,8 +94,7 @@ static uint32_t watch_flags(const json_t *watch_reads)
 	const json_t *pattern;
 	size_t i;
 
-	json_array_foreach(watch_reads, i, pattern)
-	{
+	json_array_foreach (watch_reads, i, pattern) {
 		const char *text = json_string_value(pattern);
 		if (*text != '/')
 			continue;

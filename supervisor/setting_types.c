@@ -76,8 +76,7 @@ static bool check_globs(const struct setting *s, struct setting_place *p)
 
 	if (!json_is_array(array) || json_array_size(array) > (size_t)s->max)
 		return false;
-	json_array_foreach(array, p->item, value)
-	{
+	json_array_foreach (array, p->item, value) {
 		p->value = value;
 		if (!is_clean_text(value, GLOB_MAX)) {
 			p->item++;
@@ -94,8 +93,7 @@ static bool check_map(const struct setting *s, struct setting_place *p, bool env
 
 	if (!json_is_object(object) || json_object_size(object) > (size_t)s->max)
 		return false;
-	json_object_foreach(object, name, value)
-	{
+	json_object_foreach (object, name, value) {
 		bool good =
 			env ? is_env_name(name) && json_is_string(value)
 			    : is_word(name, LABEL_MAX, "._/-") && is_clean_text(value, LABEL_MAX);
@@ -131,8 +129,7 @@ static bool check_secrets(const struct setting *s, struct setting_place *p)
 
 	if (!json_is_array(array) || json_array_size(array) > (size_t)s->max)
 		return false;
-	json_array_foreach(array, p->item, value)
-	{
+	json_array_foreach (array, p->item, value) {
 		const json_t *name = json_object_get(value, "name");
 		const json_t *source = json_object_get(value, "source");
 

@@ -84,8 +84,7 @@ static int check_object(const struct setting *table, const json_t *values, const
 	const char *name;
 	json_t *value;
 
-	json_object_foreach((json_t *)values, name, value)
-	{
+	json_object_foreach ((json_t *)values, name, value) {
 		const struct setting *s = find_setting(table, name);
 		struct setting_place p = {.value = value};
 

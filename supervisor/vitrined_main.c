@@ -79,9 +79,9 @@ static int vitrined_run(const void *values, int argument_count, char **arguments
 		fcntl(PRIVATE_FD, F_SETFL, O_NONBLOCK);
 	}
 	if (geteuid() != 0)
-		fault_set(&f, -1, "not_root", "vitrined has to be run by root");
+		fault_say(&f, "not_root", "vitrined has to be run by root");
 	else if (o->private && private_fd < 0)
-		fault_set(&f, -1, "private", "descriptor 3 is no socket of a client");
+		fault_say(&f, "private", "descriptor 3 is no socket of a client");
 	else if (config_load(o->config, given, &config, &f) == 0 &&
 		 supervisor_new(&config, &log, private_fd, &s, &f) == 0) {
 		int status = supervisor_run(s);

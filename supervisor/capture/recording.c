@@ -393,8 +393,8 @@ static uint64_t lost_in(const json_t *verdict)
 	const char *name;
 	uint64_t lost = 0;
 
-	json_object_foreach(counts, name, class) lost +=
-		json_integer_value(json_object_get(class, "lost"));
+	json_object_foreach (counts, name, class)
+		lost += json_integer_value(json_object_get(class, "lost"));
 	return lost;
 }
 

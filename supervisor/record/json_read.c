@@ -173,8 +173,7 @@ static int append_texts(struct json_arena *arena, const struct members *found)
 
 	if (!json_is_array(found->value) || (found->b64 && !json_is_array(found->b64)))
 		return refuse(arena, "not an array");
-	json_array_foreach(found->value, i, item)
-	{
+	json_array_foreach (found->value, i, item) {
 		json_t *b64 = json_array_get(found->b64, i);
 		int r = append_item(arena, item, json_is_null(b64) ? NULL : b64);
 
@@ -194,8 +193,7 @@ static int append_map(struct json_arena *arena, const struct members *found)
 		return append_bytes(arena, NULL, found->b64);
 	if (!json_is_object(found->value))
 		return refuse(arena, "not an object");
-	json_object_foreach(found->value, key, value)
-	{
+	json_object_foreach (found->value, key, value) {
 		r = scratch_append(arena, key, strlen(key) + 1);
 		if (!r)
 			r = append_item(arena, value, NULL);
@@ -338,8 +336,8 @@ static size_t count_members(const json_t *object, enum event_kind kind)
 	const char *key;
 	json_t *value;
 
-	json_object_foreach((json_t *)object, key, value) count +=
-		json_is_object(value) && is_group(kind, key) ? json_object_size(value) : 1;
+	json_object_foreach ((json_t *)object, key, value)
+		count += json_is_object(value) && is_group(kind, key) ? json_object_size(value) : 1;
 	return count;
 }
 

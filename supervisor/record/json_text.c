@@ -261,8 +261,7 @@ static void put_value(struct json_buffer *out, const json_t *value)
 	case JSON_OBJECT:
 		json_put_literal(out, "{");
 		i = 0;
-		json_object_foreach((json_t *)value, key, member)
-		{
+		json_object_foreach ((json_t *)value, key, member) {
 			if (i++)
 				json_put_literal(out, ",");
 			json_put_string(out, (struct bytes){key, strlen(key)});
@@ -273,8 +272,7 @@ static void put_value(struct json_buffer *out, const json_t *value)
 		break;
 	case JSON_ARRAY:
 		json_put_literal(out, "[");
-		json_array_foreach(value, i, member)
-		{
+		json_array_foreach (value, i, member) {
 			if (i)
 				json_put_literal(out, ",");
 			put_value(out, member);

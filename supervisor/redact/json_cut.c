@@ -71,8 +71,7 @@ static json_t *rewrite_array(struct document *d, json_t *value)
 	json_t *array = json_array(), *item;
 	size_t i;
 
-	json_array_foreach(value, i, item)
-	{
+	json_array_foreach (value, i, item) {
 		if (json_array_append_new(array, rewrite(d, item)))
 			d->error = d->error ? d->error : -ENOMEM;
 	}
@@ -84,8 +83,7 @@ static json_t *rewrite_object(struct document *d, json_t *value)
 	json_t *object = json_object(), *member;
 	const char *key;
 
-	json_object_foreach(value, key, member)
-	{
+	json_object_foreach (value, key, member) {
 		struct bytes name = cut(d, bytes_of(key));
 		char *copy = arena_copy(d->r->arena, name.data, name.size);
 

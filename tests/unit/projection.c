@@ -241,12 +241,11 @@ static void check_ecs(const json_t *o)
 	text_at(o, "ecs.version");
 	assert_true(!strcmp(kind, "event") || !strcmp(kind, "pipeline_error"));
 	assert_true(json_array_size(categories) > 0 && json_array_size(types) > 0);
-	json_array_foreach(types, i, type)
-	{
+	json_array_foreach (types, i, type) {
 		bool allowed = false;
 
-		json_array_foreach(categories, k, category) allowed |=
-			ecs_allows(json_string_value(category), json_string_value(type));
+		json_array_foreach (categories, k, category)
+			allowed |= ecs_allows(json_string_value(category), json_string_value(type));
 		assert_true(allowed);
 	}
 }
@@ -270,8 +269,7 @@ static void check_otlp(const json_t *o)
 	inner = json_loads(body, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
 	assert_non_null(at(inner, "kind"));
 	json_decref(inner);
-	json_array_foreach(at(record, "attributes"), i, attribute)
-	{
+	json_array_foreach (at(record, "attributes"), i, attribute) {
 		text_at(attribute, "key");
 		assert_int_equal(json_object_size(at(attribute, "value")), 1);
 	}

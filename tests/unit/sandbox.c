@@ -284,6 +284,13 @@ static void killed_whole_is_gone(void **state)
 	sandbox_free(s);
 }
 
+/* A fork beside a thread that ends could take a lock of the sanitizer's along. */
+static void wait_for_threads(void)
+{
+	while (count_entries("/proc/self/task") > 3)
+		usleep(1000);
+}
+
 /* vitrined is killed: the socket closes, so init ends and all of the session with it. */
 static void dies_with_its_supervisor(void **state)
 {
@@ -294,6 +301,7 @@ static void dies_with_its_supervisor(void **state)
 	char byte;
 
 	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+	wait_for_threads();
 	pid_t pid = fork();
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);

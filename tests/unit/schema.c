@@ -101,8 +101,7 @@ static void assert_described(const json_t *line, const json_t *schema)
 	json_t *member;
 
 	assert_true(json_is_false(json_object_get(schema, "additionalProperties")));
-	json_object_foreach((json_t *)line, name, member)
-	{
+	json_object_foreach ((json_t *)line, name, member) {
 		const json_t *described = json_object_get(properties, name);
 
 		if (!described)
