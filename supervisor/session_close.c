@@ -23,6 +23,10 @@ static const char *end_error(const struct session *s, int record_error, char *ro
 			 s->verdict.limit);
 		return room;
 	}
+	if (s->verdict.reason == VERDICT_KILLED && s->verdict.by) {
+		snprintf(room, size, "session %s was killed by %s", s->manifest.id, s->verdict.by);
+		return room;
+	}
 	return s->verdict.text[0] ? s->verdict.text : NULL;
 }
 
