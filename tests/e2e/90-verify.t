@@ -72,7 +72,7 @@ for _ in 1 2 3 4 5 6 7 8 9 10; do
 done
 verdict "a live record is intact as far as it goes" 2 live
 # The private daemon is the child of its client.
-kill -9 "$(cut -d ' ' -f 1 "/proc/$pid/task/$pid/children")" $pid
+kill -9 "$(cut -d " " -f 1 "/proc/$pid/task/$pid/children")"
 wait $pid 2>/dev/null
 sleep 1
 run --quiet --name after -- /bin/sleep 2 2>"$work/log"
