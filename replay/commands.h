@@ -16,4 +16,6 @@ extern const struct command command_schema;
 extern const struct command command_show;
 extern const struct command command_stats;
 extern const struct command command_tree;
+extern const struct command command_keys;
+extern const struct command command_prove;
 extern const struct command command_verify;

@@ -46,6 +46,7 @@ int evidence_read_keys(const char *key, const char *state, const char *called, F
 	    snprintf(beside, sizeof(beside), "%.*s.pub", (int)length, state) >= (int)sizeof(beside))
 		return fail(errors, called, state, -ENAMETOOLONG);
 	r = trusted_keys_read(ret_keys, key ? key : beside);
+	ret_keys->is_given = key != NULL;
 	if (r && (key || r != -ENOENT))
 		return fail(errors, called, key ? key : beside, r);
 	return 0;
