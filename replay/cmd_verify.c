@@ -174,6 +174,8 @@ static int verify_one(const struct verify_arguments *a, const char *what)
 				   .now_ns = now_ns(),
 			   },
 			   &result);
+	if (!r && evidence.is_bundle)
+		r = evidence_check_bundle(&evidence, &result);
 	if (r) {
 		fprintf(stderr, CALLED ": %s\n", strerror(-r));
 		return VERIFY_UNKNOWN;
@@ -253,7 +255,7 @@ static int verify_run(const void *values, int argument_count, char **arguments)
 const struct command command_verify = {
 	.name = "verify",
 	.summary = "tell whether a record is what was written",
-	.positional = "[SESSION|DIRECTORY...]",
+	.positional = "[SESSION|DIRECTORY|BUNDLE...]",
 	.positional_max = -1,
 	.options = (const struct command_option[]){
 		{"key", 'k', "FILE", "public keys to trust, from 'vitrine keys export'", OPTION_TEXT, OFFSET(key)},
@@ -274,7 +276,7 @@ const struct command command_verify = {
 		"them, from the host's key on. It needs the files and public keys alone: no daemon, no root.\n\n"
 		"SESSION is an id, a unique beginning of one, a name, or 'last'. DIRECTORY, told by a slash in it, is "
 		"that of a session, or a state directory: then the ledger of the host is verified too, each session "
-		"in it, and that none is missing. Without an argument the state directory is verified.\n\n"
+		"in it, and that none is missing. BUNDLE is a file of 'vitrine bundle'. Without an argument the state directory is verified.\n\n"
 		"Keys are taken from --key, or from the file beside the state directory (its name and .pub). Whoever "
 		"can write that file can also replace it: for evidence keep a copy of the keys elsewhere.",
 	.sections = (const struct command_section[]){

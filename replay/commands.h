@@ -19,3 +19,5 @@ extern const struct command command_tree;
 extern const struct command command_keys;
 extern const struct command command_prove;
 extern const struct command command_verify;
+extern const struct command command_bundle;
+extern const struct command command_import;

@@ -45,6 +45,13 @@ sed -n 1p "$work/events" >"$work/event"
 sed -n 2p "$work/events" >"$work/other"
 verdict "by the public key alone" 0 --key "$work/keys" --proof "$work/proof" --event "$work/event"
 verdict "and it is no proof of another event" 1 --key "$work/keys" --proof "$work/proof" --event "$work/other"
+check "a session is made one file" "$bin/vitrine" bundle --state "$state" --sign --output "$work/one.tar" one
+check "which other programs can read" sh -c "tar tf '$work/one.tar' | grep -qx checkpoints"
+verdict "and is verified as it is" 0 --key "$work/keys" "$work/one.tar"
+check "it becomes a session elsewhere" "$bin/vitrine" import --state "$work/there" --key "$work/keys" "$work/one.tar"
+"$bin/vitrine" replay --state "$state" --json one >"$work/here.jsonl" 2>/dev/null
+"$bin/vitrine" replay --state "$work/there" --json last >"$work/there.jsonl" 2>/dev/null
+check "that reads the same" cmp "$work/here.jsonl" "$work/there.jsonl"
 check "the host's key can be rotated" "$bin/vitrine" keys rotate --state "$state"
 check "and exported" sh -c "'$bin/vitrine' keys export --state '$state' | cmp - '$work/keys'"
 
