@@ -41,7 +41,7 @@ static int write_head(struct html *h, const struct report *r)
 	fputs("; base-uri 'none'; form-action 'none'\">\n"
 	      "<meta name=\"referrer\" content=\"no-referrer\">\n"
 	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-	      "<link rel=\"icon\" href=\"data:,\">\n<title>vitrine session ",
+	      "<title>vitrine session ",
 	      h->out);
 	fputs(r->session, h->pen.out);
 	html_raw(h, "</title>\n<style>");
