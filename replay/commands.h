@@ -17,3 +17,4 @@ extern const struct command command_search;
 extern const struct command command_show;
 extern const struct command command_stats;
 extern const struct command command_tree;
+extern const struct command command_verify;
