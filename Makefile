@@ -56,7 +56,7 @@ vitrined_needs := supervisor capture sandbox record redact
 vitrined_libs  := -lbpf -lelf -lz -ljansson -lseccomp -lcap -lsystemd -lcrypto
 
 vitrine-recorder_main  := supervisor/capture/recorder_main.c
-vitrine-recorder_needs := capture supervisor redact record
+vitrine-recorder_needs := capture supervisor sandbox redact record
 vitrine-recorder_libs  := -lbpf -lelf -lz -ljansson -lseccomp -lcap -lsystemd -lcrypto
 
 vitrine-names_main  := supervisor/capture/names_main.c
