@@ -48,7 +48,7 @@ BIN := $(addprefix $(B)/bin/,$(PROGRAMS))
 archive = $(B)/lib/lib$(1).a
 
 vitrine_main  := supervisor/vitrine_main.c
-vitrine_needs := supervisor replay exporters project record redact
+vitrine_needs := supervisor sandbox replay exporters project record redact
 vitrine_libs  := -ljansson -lcrypto -lz
 
 vitrined_main  := supervisor/vitrined_main.c

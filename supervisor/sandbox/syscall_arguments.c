@@ -223,13 +223,17 @@ const char *syscall_condition(const struct syscall_rule *rule, char *text, size_
 		const struct scmp_arg_cmp *c = &rule->compare[i];
 		const struct argument *a = find_argument(rule->call, c->arg);
 		bool masked = c->op == SCMP_CMP_MASKED_EQ;
-		const char *op = c->op == SCMP_CMP_NE	       ? " is not "
-				 : c->op == SCMP_CMP_GT	       ? " is above "
-				 : c->datum_a == 0xffffffffull ? " is "
-							       : " has ";
+		bool whole = masked && c->datum_a == UINT32_MAX;
+		const char *op = c->op == SCMP_CMP_NE	? " is not "
+				 : c->op == SCMP_CMP_GT ? " is above "
+				 : whole		? " is "
+							: " has ";
 
 		add(&t, "%s%s%s", i ? " and " : "", a->name, op);
-		add_value(&t, a, (uint32_t)(masked ? c->datum_b : c->datum_a));
+		if (whole && a->form == FORM_FLAGS)
+			add(&t, "%#x", (uint32_t)c->datum_b);
+		else
+			add_value(&t, a, (uint32_t)(masked ? c->datum_b : c->datum_a));
 	}
 	return text;
 }
