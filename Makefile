@@ -115,6 +115,9 @@ $(B)/obj/%.o: %.c
 # Only what loads BPF needs the skeleton.
 $(call objects,supervisor/capture/sensors.c): $(SKEL)
 
+# The page of a report is part of the program.
+$(call objects,replay/html.c): dashboards/web/report.css dashboards/web/report.js
+
 # ---- BPF ------------------------------------------------------------------------------------------------------------
 
 $(B)/bpf/%.bpf.o: bpf/%.bpf.c

@@ -15,8 +15,8 @@
 
 #define TMPFILE_BIT (O_TMPFILE & ~O_DIRECTORY)
 #define LOW_HALF 0xffffffffu
-#define PERSONALITY_QUESTION 0x80000000u /* a bit of the question, 0xffffffff, that no domain has  \
-					  */
+/* A bit of the question, 0xffffffff, that no domain has. */
+#define PERSONALITY_QUESTION 0x80000000u
 
 #define COMPARE(argument, op, value)                                                               \
 	{                                                                                          \
