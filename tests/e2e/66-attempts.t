@@ -135,13 +135,13 @@ cat >"$work/workspace/flood.py" <<-'PYTHON'
 	    if i % 4000 == 0 and os.fork() == 0:
 	        os.execv("/bin/true", ["/bin/true", str(i)])
 PYTHON
-run --quiet --workspace "$work/workspace" -- /usr/bin/python3 flood.py >/dev/null
+run --quiet --workspace "$work/workspace" -- /usr/bin/python3 flood.py >/dev/null 2>&1
 is 'of 40,000 refused calls each is recorded' 40000 "$(replay --kind attempt | wc -l)"
 is 'and so is every program that ran meanwhile' 10 "$(replay --kind process.exec | grep -c '"/bin/true"')"
 check 'counts add up, nothing is lost' counts_add_up --lossless
 
 # Where loss is only counted, a flood may lose refusals, but no program.
-run --quiet --on-loss count --workspace "$work/workspace" -- /usr/bin/python3 flood.py >/dev/null
+run --quiet --on-loss count --workspace "$work/workspace" -- /usr/bin/python3 flood.py >/dev/null 2>&1
 is 'every program is recorded where loss is counted' 10 "$(replay --kind process.exec | grep -c '"/bin/true"')"
 check 'counts add up' counts_add_up
 
