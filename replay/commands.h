@@ -16,3 +16,4 @@ extern const struct command command_schema;
 extern const struct command command_show;
 extern const struct command command_stats;
 extern const struct command command_tree;
+extern const struct command command_verify;

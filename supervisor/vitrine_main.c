@@ -27,7 +27,9 @@ static const struct program vitrine = {
 	.commands = (const struct command *const[]){
 		&command_run, &command_ps, &command_show, &command_replay, &command_tree,
 		&command_files, &command_hosts, &command_lineage, &command_diff, &command_stats, &command_report,
-		&command_export, &command_policy, &command_seccomp, &command_schema,
+		&command_export, &command_policy, &command_schema,
+		&command_verify,
+		&command_seccomp,
 		&command_help, &command_version, NULL},
 	.sections = (const struct command_section[]){
 		{"EXAMPLES",
