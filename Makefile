@@ -42,7 +42,7 @@ project_src    := $(call folder,exporters/project)
 sinks_src      := $(call folder,exporters/sinks)
 exporters_src  := $(call folder,exporters)
 
-PROGRAMS := vitrine vitrined vitrine-recorder vitrine-names vitrine-launcher vitrine-init
+PROGRAMS := vitrine vitrined vitrine-recorder vitrine-names vitrine-launcher vitrine-init vitrine-export
 BIN := $(addprefix $(B)/bin/,$(PROGRAMS))
 
 archive = $(B)/lib/lib$(1).a
@@ -62,6 +62,10 @@ vitrine-recorder_libs  := -lbpf -lelf -lz -ljansson -lseccomp -lcap -lsystemd -l
 vitrine-names_main  := supervisor/capture/names_main.c
 vitrine-names_needs := capture record
 vitrine-names_libs  := -lseccomp -lcap
+
+vitrine-export_main  := exporters/export_main.c
+vitrine-export_needs := exporters sinks project record
+vitrine-export_libs  := -lcurl -ljansson -lcrypto -lz -lsystemd -pthread
 
 # Static and small: they are forked from for each session, and run inside it.
 vitrine-launcher_main   := supervisor/sandbox/launcher_main.c
@@ -131,7 +135,7 @@ $(SKEL): $(B)/bpf/vitrine.o
 # ---- what a fresh Debian 12 lacks ---------------------------------------------------------------------------------
 
 DEPS := gcc make clang bpftool pkg-config libbpf-dev libelf-dev zlib1g-dev libjansson-dev libseccomp-dev libcap-dev \
-        libssl-dev libsystemd-dev libcmocka-dev libc6-dev perl git python3 curl strace procps iproute2
+        libssl-dev libsystemd-dev libcmocka-dev libc6-dev perl git python3 curl libcurl4-openssl-dev strace procps iproute2
 DEPS_LINT := clang-format clang-tidy cppcheck shellcheck
 DEPS_FUZZ := libclang-rt-14-dev
 DEPS_BENCH := bubblewrap auditd
@@ -167,6 +171,7 @@ install: all man
 	install -d $(COMPLDIR) $(BINDIR) $(SBINDIR) $(LIBEXEC) $(MANDIR)/man1 $(MANDIR)/man8 $(UNITDIR)
 	install -m 755 $(B)/bin/vitrine $(BINDIR)/vitrine
 	install -m 755 $(B)/bin/vitrined $(SBINDIR)/vitrined
+	install -m 755 $(B)/bin/vitrine-export $(SBINDIR)/vitrine-export
 	install -m 755 $(addprefix $(B)/bin/,vitrine-recorder vitrine-names vitrine-launcher vitrine-init) $(LIBEXEC)
 	install -m 644 $(filter %.1,$(MAN)) $(MANDIR)/man1
 	install -m 644 $(filter %.8,$(MAN)) $(MANDIR)/man8

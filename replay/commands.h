@@ -5,10 +5,13 @@
 
 #include "../supervisor/record/command.h"
 
+extern const struct command command_diff;
 extern const struct command command_files;
 extern const struct command command_hosts;
+extern const struct command command_lineage;
 extern const struct command command_ps;
 extern const struct command command_replay;
 extern const struct command command_schema;
 extern const struct command command_show;
+extern const struct command command_stats;
 extern const struct command command_tree;

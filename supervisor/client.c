@@ -40,6 +40,8 @@ static void tell_started(void *context, const char *id)
 {
 	struct client *c = context;
 
+	log_write(&c->host->log, LOG_LEVEL_NOTICE, "session %s: started for uid %u", id,
+		  c->who.uid);
 	c->is_answered = true;
 	client_send(c, json_pack("{s:b, s:s}", "ok", 1, "session", id));
 }
@@ -50,9 +52,12 @@ static void tell_ended(void *context, const char *id, const json_t *verdict, int
 	struct client *c = context;
 
 	c->session[0] = 0;
+	log_write(&c->host->log, LOG_LEVEL_NOTICE, "session %s: ended: %s", id,
+		  verdict ? json_string_value(json_object_get(verdict, "reason")) : error);
 	if (!c->is_answered) {
-		client_send(c, json_pack("{s:b, s:s, s:{s:s, s:s}}", "ok", 0, "session", id,
-					 "error", "code", "setup_failed", "message",
+		client_send(c, json_pack("{s:b, s:s, s:O?, s:{s:s, s:s}}", "ok", 0, "session", id,
+					 "verdict", verdict, "error", "code", "setup_failed",
+					 "message",
 					 error ? error : "the session could not be set up"));
 		return;
 	}

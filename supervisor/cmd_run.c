@@ -161,18 +161,23 @@ static void started(struct run *r, const json_t *body)
 		pass_signal(r, SIGWINCH); /* the size may have changed meanwhile */
 }
 
-static int ended(struct run *r, const json_t *body)
+/* The closing words: what went wrong, if anything did, and the verdict as the last line. */
+static void tell_end(const struct run *r, const json_t *body, const char *error)
 {
 	const json_t *verdict = json_object_get(body, "verdict");
-	const char *error = text_of(body, "error");
 
-	terminal_restore(&r->terminal);
 	if (*error)
 		complain(error);
 	if (r->options->json && json_is_object(verdict)) {
-		json_dumpf(verdict, stderr, JSON_COMPACT);
+		json_dumpf(verdict, stderr, JSON_COMPACT | JSON_ENSURE_ASCII);
 		fputc('\n', stderr);
 	}
+}
+
+static int ended(struct run *r, const json_t *body)
+{
+	terminal_restore(&r->terminal);
+	tell_end(r, body, text_of(body, "error"));
 	return (int)json_integer_value(json_object_get(body, "status"));
 }
 
@@ -191,7 +196,7 @@ static bool take_message(struct run *r, const json_t *body, int *ret_status)
 		started(r, body);
 		return false;
 	}
-	complain(text_of(json_object_get(body, "error"), "message"));
+	tell_end(r, body, text_of(json_object_get(body, "error"), "message"));
 	*ret_status = VERDICT_STATUS_FAILED;
 	return true;
 }

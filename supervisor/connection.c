@@ -71,14 +71,15 @@ int connection_open(const struct connection_options *o, struct connection *ret_c
 		*ret_connection = c;
 		return 0;
 	}
-	if (o->socket)
-		return fault_set(f, r, "no_daemon", "no vitrined at %s: %s", path, strerror(-r));
-	if (geteuid() == 0 && (r == -ENOENT || r == -ECONNREFUSED))
+	if (geteuid() == 0 && !o->socket && (r == -ENOENT || r == -ECONNREFUSED))
 		return start_private(o, ret_connection, f);
 	if (r == -EACCES || r == -EPERM)
 		return fault_set(f, r, "no_daemon",
 				 "vitrined at %s may be used by root only (you are uid %u)", path,
 				 geteuid());
+	if (o->socket)
+		return fault_set(f, r, "no_daemon", "no vitrined listens at %s: %s", path,
+				 strerror(-r));
 	return fault_set(f, r, "no_daemon",
 			 "no vitrined listens at %s, and only root can run a session without one: "
 			 "start vitrined, or run this as root",

@@ -265,7 +265,6 @@ int run_request_make(const struct run_options *o, int argument_count, char **com
 	add_text(message, "name", o->name);
 	add_text(message, "tenant", o->tenant);
 	add_text(message, "cwd", o->cwd);
-	add_text(message, "policy_file", o->policy);
 	add_choice(message, "net", run_nets, o->net);
 	add_choice(message, "on_loss", run_losses, o->on_loss);
 	add_choice(message, "user", run_users, o->user);

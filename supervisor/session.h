@@ -42,6 +42,9 @@ int session_start(struct host *h, struct session_request *request, const struct 
  */
 int session_adopt(struct host *h, struct manifest *manifest, int dir_fd);
 
+/* The time of @clock. */
+uint64_t session_clock_ns(int clock);
+
 const char *session_id(const struct session *s);
 /* The session called @id, or NULL. */
 struct session *session_find(struct host *h, const char *id);

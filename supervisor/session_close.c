@@ -23,6 +23,10 @@ static const char *end_error(const struct session *s, int record_error, char *ro
 			 s->verdict.limit);
 		return room;
 	}
+	if (s->verdict.reason == VERDICT_KILLED && s->verdict.by) {
+		snprintf(room, size, "session %s was killed by %s", s->manifest.id, s->verdict.by);
+		return room;
+	}
 	return s->verdict.text[0] ? s->verdict.text : NULL;
 }
 
@@ -136,7 +140,9 @@ void session_decide_failed(struct session *s, const char *step, int error, const
 {
 	struct verdict failed = {.reason = VERDICT_SETUP_FAILED, .step = step, .error = -error};
 
-	snprintf(failed.text, sizeof(failed.text), "%s: %s", step,
-		 text && *text ? text : strerror(-error));
+	if (text && *text)
+		snprintf(failed.text, sizeof(failed.text), "%s", text);
+	else
+		snprintf(failed.text, sizeof(failed.text), "%s: %s", step, strerror(-error));
 	verdict_decide(&s->verdict, &failed);
 }

@@ -74,8 +74,6 @@ json_t *session_exec_fields(const struct session *s);
 /* The command as JSON text, redacted and not longer than a list of sessions can bear. */
 char *session_command_text(const struct session *s);
 
-uint64_t session_clock_ns(int clock);
-
 /* session.c */
 
 /* Take it out of the list, tear it down and free it. */

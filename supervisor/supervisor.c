@@ -6,19 +6,18 @@
 
 #include "client.h"
 #include "leftovers.h"
+#include "listener.h"
 #include "record/cleanup.h"
 #include "session.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <systemd/sd-daemon.h>
 
 #define CLIENTS_MAX 2048
-#define LEFTOVERS_US 1000000 /* between two looks at records that are still written */
-#define BACKLOG 64
+#define LEFTOVERS_US 100000 /* between two looks at records that are still written */
+#define LEFTOVERS_WAIT_NS 5000000000ull
 #define LINGER_MS 1000
 
 struct supervisor {
@@ -265,31 +264,33 @@ static int on_leftovers(sd_event_source *source, uint64_t now_us, void *context)
 
 /* ---- the start ---- */
 
-static int listen_at(struct supervisor *s, struct fault *f)
+static int listen_for_clients(struct supervisor *s, struct fault *f)
 {
-	const char *path = s->config->socket;
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	cleanup(close_fd) int fd =
-		socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	cleanup(close_fd) int fd = -1;
+	int r = listener_open(s->config->socket, &fd, f);
 
-	if (strlen(path) >= sizeof(address.sun_path))
-		return fault_set(f, -ENAMETOOLONG, "socket", "socket %s: name is too long", path);
-	memcpy(address.sun_path, path, strlen(path) + 1);
-	if (fd < 0)
-		return fault_set(f, -errno, "socket", "socket: %s", strerror(errno));
-	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0)
-		return fault_set(f, -EADDRINUSE, "socket",
-				 "socket %s: another vitrined listens there", path);
-	unlink(path);
-	mode_t mask = umask(0177);
-	int r = bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ? -errno : 0;
-	umask(mask);
-	if (r == 0 && listen(fd, BACKLOG) < 0)
-		r = -errno;
 	if (r < 0)
-		return fault_set(f, r, "socket", "socket %s: %s", path, strerror(-r));
+		return r;
+	r = sd_event_add_io(s->loop, NULL, fd, EPOLLIN, on_connect, s);
+	if (r < 0)
+		return fault_set(f, r, "loop", "event loop: %s", strerror(-r));
 	s->listening = take_fd(fd);
 	return 0;
+}
+
+/* Clients come when what was left is finished, so that they see no session as running that is dead;
+ * but not for ever. */
+static void finish_leftovers(struct supervisor *s)
+{
+	uint64_t end_ns = session_clock_ns(CLOCK_MONOTONIC) + LEFTOVERS_WAIT_NS;
+	int status;
+
+	on_leftovers(NULL, 0, s);
+	while ((s->host.session_count > 0 || s->leftovers) &&
+	       session_clock_ns(CLOCK_MONOTONIC) < end_ns &&
+	       sd_event_get_exit_code(s->loop, &status) < 0)
+		if (sd_event_run(s->loop, LEFTOVERS_US) < 0)
+			return;
 }
 
 static int add_sources(struct supervisor *s)
@@ -311,15 +312,16 @@ static int add_sources(struct supervisor *s)
 	if (r >= 0)
 		r = sd_event_add_io(s->loop, NULL, launcher_pidfd(s->host.launcher), EPOLLIN,
 				    on_launcher, s);
-	if (r >= 0 && s->listening >= 0)
-		r = sd_event_add_io(s->loop, NULL, s->listening, EPOLLIN, on_connect, s);
 	return r;
 }
 
 static int set_up(struct supervisor *s, int private_fd, struct fault *f)
 {
 	cleanup(close_fd) int owned = private_fd;
-	int r = sd_event_new(&s->loop);
+	int r = s->is_private ? 0 : listener_refuse_second(s->config->socket, f);
+	if (r < 0)
+		return r;
+	r = sd_event_new(&s->loop);
 	if (r < 0)
 		return fault_set(f, r, "loop", "event loop: %s", strerror(-r));
 
@@ -327,17 +329,17 @@ static int set_up(struct supervisor *s, int private_fd, struct fault *f)
 	if (r < 0)
 		return r;
 	s->has_host = true;
-	if (!s->is_private) {
-		r = listen_at(s, f);
-		if (r < 0)
-			return r;
-	}
 	r = add_sources(s);
 	if (r >= 0 && s->is_private)
 		r = add_client(s, take_fd(owned));
 	if (r < 0)
 		return fault_set(f, r, "loop", "event loop: %s", strerror(-r));
-	return 0;
+	if (s->is_private) {
+		on_leftovers(NULL, 0, s);
+		return 0;
+	}
+	finish_leftovers(s);
+	return listen_for_clients(s, f);
 }
 
 int supervisor_new(const struct config *config, const struct log *log, int private_fd,
@@ -364,7 +366,6 @@ int supervisor_new(const struct config *config, const struct log *log, int priva
 
 int supervisor_run(struct supervisor *s)
 {
-	on_leftovers(NULL, 0, s);
 	sd_notify(0, "READY=1");
 	int r = sd_event_loop(s->loop);
 	if (r < 0) {

@@ -25,7 +25,7 @@ static const struct program vitrine = {
 		"while the session runs and afterwards, without a daemon.",
 	.commands = (const struct command *const[]){
 		&command_run, &command_ps, &command_show, &command_replay, &command_tree,
-		&command_files, &command_hosts, &command_export, &command_policy, &command_schema,
+		&command_files, &command_hosts, &command_lineage, &command_diff, &command_stats, &command_export, &command_policy, &command_schema,
 		&command_help, &command_version, NULL},
 	.sections = (const struct command_section[]){
 		{"EXAMPLES",

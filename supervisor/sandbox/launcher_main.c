@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #define SOCKET 3
 
@@ -101,13 +102,18 @@ static int serve(void)
 	}
 }
 
-/* Sessions start with every signal at its default; the launcher does not wait for its children. */
+/*
+ * Sessions start with every signal at its default; the launcher does not wait for its children.
+ * By number: libc keeps 32 and 33 for itself and leaves them ignored where they are.
+ */
 static void reset_signals(void)
 {
+	const unsigned long standard[4] = {
+		0}; /* handler, flags, restorer, mask as the kernel has them */
 	sigset_t none;
 
 	for (int s = 1; s < NSIG; s++)
-		signal(s, SIG_DFL);
+		syscall(SYS_rt_sigaction, s, standard, NULL, sizeof(standard[3]));
 	signal(SIGCHLD, SIG_IGN);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);

@@ -1,0 +1,255 @@
+/*
+ * Loop, signals, and what is told about it all.
+ */
+#include "exporter.h"
+#include "lane.h"
+#include "status.h"
+
+#include "sinks/http.h"
+
+#include "../supervisor/record/cleanup.h"
+#include "../supervisor/record/printable.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <systemd/sd-daemon.h>
+
+#define TURN_MS 100	/* how often journals are looked at */
+#define SCAN_TURNS 5	/* and, among how many of those once, the list of sessions */
+#define STATUS_TURNS 10 /* and the status is written */
+
+struct exporter {
+	const struct config *config;
+	sd_event *event;
+	struct http_engine *http;
+	struct lane **lanes; /* owned, as many as sinks; NULL where not open */
+	int state_fd, sessions_fd, directory_fd, lock_fd;
+	sd_event_source *timer;
+	unsigned turns;
+	bool is_draining;
+	uint64_t deadline_us;
+};
+
+static void say(const char *sink, const char *text)
+{
+	struct printable printable = {.ascii = true, .limit = 900};
+
+	fputs("vitrine-export: ", stderr);
+	if (sink) {
+		printable_text(stderr, &printable, bytes_of(sink));
+		fputs(": ", stderr);
+	}
+	printable_text(stderr, &printable, bytes_of(text));
+	fputc('\n', stderr);
+}
+
+static void say_of(void *context, const char *sink, const char *text)
+{
+	(void)context;
+	say(sink, text);
+}
+
+/* ---- turns ---- */
+
+static void write_status(struct exporter *x)
+{
+	struct lane_status list[64];
+	int r;
+
+	for (size_t i = 0; i < x->config->sink_count; i++)
+		list[i] = lane_status(x->lanes[i]);
+	r = status_write(x->directory_fd, list, x->config->sink_count);
+	if (r < 0 && r != -ENOSPC)
+		say(NULL, "cannot write the status");
+}
+
+static bool drain(struct exporter *x)
+{
+	bool all = true;
+	uint64_t now;
+
+	sd_event_now(x->event, CLOCK_MONOTONIC, &now);
+	for (size_t i = 0; i < x->config->sink_count; i++)
+		all &= lane_drain(x->lanes[i]);
+	return all || now >= x->deadline_us;
+}
+
+static int on_turn(sd_event_source *source, uint64_t usec, void *context)
+{
+	struct exporter *x = context;
+
+	(void)usec;
+	for (size_t i = 0; i < x->config->sink_count; i++) {
+		if (x->turns % SCAN_TURNS == 0 && !x->is_draining)
+			lane_scan(x->lanes[i]);
+		lane_turn(x->lanes[i]);
+	}
+	if (x->turns++ % STATUS_TURNS == 0)
+		write_status(x);
+	if (x->is_draining && drain(x))
+		return sd_event_exit(x->event, 0);
+	sd_event_source_set_time_relative(source, TURN_MS * 1000);
+	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+static int on_end(sd_event_source *source, const struct signalfd_siginfo *info, void *context)
+{
+	struct exporter *x = context;
+	uint64_t now;
+
+	(void)source, (void)info;
+	if (x->is_draining)
+		return sd_event_exit(x->event, 0);
+	sd_notify(0, "STOPPING=1");
+	sd_event_now(x->event, CLOCK_MONOTONIC, &now);
+	x->is_draining = true;
+	x->deadline_us = now + x->config->drain_ms * 1000;
+	return drain(x) ? sd_event_exit(x->event, 0) : 0;
+}
+
+static int on_hangup(sd_event_source *source, const struct signalfd_siginfo *info, void *context)
+{
+	struct exporter *x = context;
+
+	(void)source, (void)info;
+	for (size_t i = 0; i < x->config->sink_count; i++)
+		lane_reopen(x->lanes[i]);
+	return 0;
+}
+
+/* ---- life ---- */
+
+static int fail(const char *what, const char *name, int r)
+{
+	char text[4500];
+
+	snprintf(text, sizeof(text), "%s %s: %s", what, name, strerror(-r));
+	say(NULL, text);
+	return r;
+}
+
+static int open_directories(struct exporter *x)
+{
+	const struct config *c = x->config;
+
+	x->state_fd = open(c->state, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (x->state_fd < 0)
+		return fail("cannot open the state directory", c->state, -errno);
+	x->sessions_fd = openat(x->state_fd, "sessions", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (x->sessions_fd < 0)
+		return fail("cannot open the sessions of", c->state, -errno);
+	if (mkdir(c->directory, 0700) < 0 && errno != EEXIST)
+		return fail("cannot make", c->directory, -errno);
+	x->directory_fd = open(c->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (x->directory_fd < 0)
+		return fail("cannot open", c->directory, -errno);
+	x->lock_fd =
+		openat(x->directory_fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (x->lock_fd < 0 || flock(x->lock_fd, LOCK_EX | LOCK_NB) < 0)
+		return fail("another vitrine-export may be at work in", c->directory, -errno);
+	return 0;
+}
+
+static int open_loop(struct exporter *x)
+{
+	sigset_t signals;
+	int r;
+
+	signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGHUP);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+	r = sd_event_new(&x->event);
+	if (r >= 0)
+		r = sd_event_add_signal(x->event, NULL, SIGTERM, on_end, x);
+	if (r >= 0)
+		r = sd_event_add_signal(x->event, NULL, SIGINT, on_end, x);
+	if (r >= 0)
+		r = sd_event_add_signal(x->event, NULL, SIGHUP, on_hangup, x);
+	if (r >= 0)
+		r = sd_event_add_time_relative(x->event, &x->timer, CLOCK_MONOTONIC, 0, 1000,
+					       on_turn, x);
+	if (r >= 0)
+		r = http_engine_new(x->event, &x->http);
+	return r < 0 ? fail("cannot make", "the loop", r) : 0;
+}
+
+static int open_lanes(struct exporter *x)
+{
+	struct setting_fault f = {0};
+
+	x->lanes = calloc(x->config->sink_count, sizeof(struct lane *));
+	if (!x->lanes)
+		return fail("cannot make", "the lanes", -ENOMEM);
+	for (size_t i = 0; i < x->config->sink_count; i++) {
+		const struct lane_setup setup = {
+			.config = x->config,
+			.sink = &x->config->sinks[i],
+			.event = x->event,
+			.http = x->http,
+			.sessions_fd = x->sessions_fd,
+			.directory_fd = x->directory_fd,
+			.say = say_of,
+		};
+		int r = lane_new(&setup, &x->lanes[i], &f);
+
+		if (r < 0) {
+			say(x->config->sinks[i].name, f.text[0] ? f.text : strerror(-r));
+			return r;
+		}
+	}
+	return 0;
+}
+
+static void save_all(struct exporter *x)
+{
+	for (size_t i = 0; i < x->config->sink_count; i++) {
+		int r = lane_save(x->lanes[i]);
+
+		if (r < 0)
+			fail("cannot write the cursor of", x->config->sinks[i].name, r);
+	}
+	write_status(x);
+}
+
+static void free_all(struct exporter *x)
+{
+	for (size_t i = 0; x->lanes && i < x->config->sink_count; i++)
+		lane_free(x->lanes[i]);
+	free(x->lanes);
+	http_engine_free(x->http);
+	sd_event_source_disable_unref(x->timer);
+	sd_event_unref(x->event);
+	const int fds[] = {x->state_fd, x->sessions_fd, x->directory_fd, x->lock_fd};
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
+
+int exporter_run(const struct config *config)
+{
+	struct exporter x = {.config = config,
+			     .state_fd = -1,
+			     .sessions_fd = -1,
+			     .directory_fd = -1,
+			     .lock_fd = -1};
+	int r = open_directories(&x);
+
+	if (r == 0)
+		r = open_loop(&x);
+	if (r == 0)
+		r = open_lanes(&x);
+	if (r == 0) {
+		sd_notify(0, "READY=1");
+		r = sd_event_loop(x.event);
+		save_all(&x);
+	}
+	free_all(&x);
+	return r < 0;
+}

@@ -1,0 +1,9 @@
+/*
+ * The process that follows all journals and ships them: one loop, a lane for each sink.
+ */
+#pragma once
+
+#include "config.h"
+
+/* Run until SIGTERM or SIGINT. Returns the exit status; faults are told on standard error. */
+int exporter_run(const struct config *config);

@@ -1,0 +1,36 @@
+/*
+ * All sessions' journals as one stream for one sink, from its cursor on: each session in its own
+ * order, all of them in turn.
+ */
+#pragma once
+
+#include "cursor.h"
+#include "source.h"
+
+struct feed;
+
+/* @sessions_fd: the directory of sessions; @cursor: borrowed, changed by feed_settle only. */
+int feed_new(int sessions_fd, struct cursor *cursor, struct feed **ret_feed);
+void feed_free(struct feed *f);
+
+/*
+ * Look for sessions that came and went. One that went before all of its records were read is told
+ * by a gap. 0 or -errno.
+ */
+int feed_scan(struct feed *f);
+
+struct fed {
+	const char *session; /* valid until the next call of any of these */
+	const struct session_facts *facts;
+	const struct manifest *manifest; /* NULL where it could not be read */
+	struct event *event;
+};
+
+/* The next record; false: there is none now. A changed event is the caller's. */
+bool feed_next(struct feed *f, struct fed *ret_fed);
+
+/* Everything that was given is settled: the cursor moves. True if it did. */
+bool feed_settle(struct feed *f);
+
+/* Positions that were found to be ahead of their journal, and were begun anew; since the start. */
+uint64_t feed_resets(const struct feed *f);

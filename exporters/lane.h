@@ -1,0 +1,55 @@
+/*
+ * A sink's lane: what goes from the journals to one receiver, in order, at its own pace.
+ *
+ * One batch at a time is on its way. It is sent until each of its records is delivered, or refused
+ * for good and kept as a dead letter; only then does the cursor move and the next batch begin. So
+ * an outage costs no memory, and of two lanes neither waits for the other.
+ */
+#pragma once
+
+#include "config.h"
+#include "cursor.h"
+
+struct lane;
+
+struct lane_setup {
+	const struct config *config;
+	const struct sink_config *sink;
+	sd_event *event;
+	struct http_engine *http;
+	int sessions_fd;  /* directory of sessions */
+	int directory_fd; /* of cursors and dead letters */
+	/* Tell the operator, printf-like; borrowed. */
+	void (*say)(void *context, const char *sink, const char *text);
+	void *context;
+};
+
+int lane_new(const struct lane_setup *setup, struct lane **ret_lane, struct setting_fault *f);
+void lane_free(struct lane *l);
+
+/* Look for sessions that came and went. */
+void lane_scan(struct lane *l);
+/* Look for records, and send what is due. */
+void lane_turn(struct lane *l);
+
+/* No more batches are begun; what was read is sent at once. True when nothing is on its way. */
+bool lane_drain(struct lane *l);
+
+/* SIGHUP. */
+void lane_reopen(struct lane *l);
+
+/* Write the cursor, if it has moved. 0 or -errno. */
+int lane_save(struct lane *l);
+
+struct lane_status {
+	const char *name, *type;
+	const char *state; /* idle, sending, waiting, paused */
+	const char *why;   /* of the last failure, "" after a success */
+	struct cursor_totals totals;
+	uint64_t retries, bytes, batches, resets;
+	size_t in_batch;
+	uint64_t delivered_ns; /* wall clock of the last success; 0: none yet */
+	uint64_t oldest_ns;    /* time of the oldest record on its way; 0: none */
+};
+
+struct lane_status lane_status(const struct lane *l);

@@ -1,0 +1,140 @@
+/*
+ * Elasticsearch and OpenSearch: _bulk, create with our own ids, and a verdict for each item.
+ */
+#include "http_sink.h"
+
+#include "../../supervisor/record/cleanup.h"
+#include "../../supervisor/record/printable.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+static int elastic_open(struct http_sink *s, struct setting_fault *f)
+{
+	s->url = http_sink_url(s, "/_bulk");
+	return setting_secret(s->setup.values, "authorization", &s->secret, f);
+}
+
+static int elastic_headers(struct http_sink *s, struct curl_slist **headers)
+{
+	return s->secret ? http_sink_header(headers, "Authorization", s->secret) : 0;
+}
+
+static int elastic_frame(void *state, const struct projected *p, struct bytes line,
+			 struct json_buffer *out)
+{
+	const struct http_sink *s = state;
+	char id[64];
+	int length = snprintf(id, sizeof(id), "\",\"_id\":\"%.20s-%" PRIu64 "\"}}\n", p->session,
+			      p->event->seq);
+	const char *index = setting_text(s->setup.values, "index");
+	int r = json_write_raw(out, "{\"create\":{\"_index\":\"", 22);
+
+	if (r == 0)
+		r = json_write_raw(out, index, strlen(index));
+	if (r == 0)
+		r = json_write_raw(out, id, (size_t)length);
+	if (r == 0)
+		r = json_write_raw(out, line.data, line.size);
+	return r < 0 ? r : json_write_raw(out, "\n", 1);
+}
+
+/* What the answer for one item means. */
+static enum verdict judge_item(const json_t *item, char why[200])
+{
+	const json_t *result = json_object_get(item, "create"), *error;
+	json_int_t status = json_integer_value(json_object_get(result, "status"));
+	const char *reason, *type;
+
+	if (status >= 200 && status < 300)
+		return VERDICT_DELIVERED;
+	if (status == 409)
+		return VERDICT_DELIVERED; /* it is there already */
+	error = json_object_get(result, "error");
+	type = json_string_value(json_object_get(error, "type"));
+	reason = json_string_value(json_object_get(error, "reason"));
+	snprintf(why, 200, "status %" PRId64 ", %s: %s", (int64_t)status, type ? type : "?",
+		 reason ? reason : "?");
+	if (status == 400 || status == 413 || status == 422)
+		return VERDICT_REFUSED;
+	return VERDICT_OPEN;
+}
+
+/* An index that is missing or closed to us is no fault of the record's. */
+static bool is_config_fault(const json_t *item)
+{
+	json_int_t status =
+		json_integer_value(json_object_get(json_object_get(item, "create"), "status"));
+
+	return status == 401 || status == 403 || status == 404;
+}
+
+static bool judge_items(struct http_sink *s, const json_t *items, struct sink_answer *a)
+{
+	a->answer = ANSWER_DONE;
+	for (size_t i = 0; i < s->count; i++) {
+		struct batch_item *sent = &s->batch->items[i];
+		const json_t *item = json_array_get(items, i);
+
+		sent->verdict = judge_item(item, sent->why);
+		if (sent->verdict == VERDICT_OPEN)
+			snprintf(a->why, sizeof(a->why), "%s", sent->why);
+		if (is_config_fault(item))
+			a->answer = ANSWER_PAUSE;
+	}
+	return true;
+}
+
+static bool elastic_judge(struct http_sink *s, const struct http_result *result,
+			  struct sink_answer *a)
+{
+	json_t *reply;
+	const json_t *items;
+
+	if (!http_sink_is_good(result, a))
+		return true;
+	reply = http_sink_reply(result);
+	items = json_object_get(reply, "items");
+	if (json_array_size(items) != s->count)
+		sink_answer_set(a, ANSWER_RETRY, "the answer is no answer to _bulk");
+	else
+		judge_items(s, items, a);
+	json_decref(reply);
+	return true;
+}
+
+static const struct http_kind elastic = {
+	.content_type = "application/x-ndjson",
+	.head = "",
+	.separator = "",
+	.tail = "",
+	.open = elastic_open,
+	.headers = elastic_headers,
+	.judge = elastic_judge,
+};
+
+static int open_elastic(const struct sink_setup *setup, void **ret_state, struct setting_fault *f)
+{
+	return http_sink_open(setup, &elastic, ret_state, f);
+}
+
+const struct sink_type sink_elastic = {
+	.name = "elastic",
+	.doc = "Elasticsearch or OpenSearch, by _bulk. The _id is that of the record, so that one "
+	       "that comes again is found out.",
+	.format = "ecs",
+	.settings =
+		(const struct setting[]){
+			HTTP_SETTINGS,
+			{"index", SETTING_NAME, "\"vitrine\"",
+			 .doc = "index or data stream that the records go to"},
+			{"authorization", SETTING_SECRET,
+			 .doc = "the header: \"ApiKey ...\" or \"Basic ...\""},
+			{0},
+		},
+	.open = open_elastic,
+	.frame = elastic_frame,
+	.send = http_sink_send,
+	.free = http_sink_free,
+};

@@ -1,0 +1,336 @@
+/*
+ * Gathers the facts of a session.
+ */
+#include "facts.h"
+#include "changes.h"
+#include "contacts_text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHAIN_MAX 16	 /* ancestors of a program that are told */
+#define ARGUMENTS_MAX 64 /* of a program */
+#define ARGUMENT_BYTES_MAX 512
+
+const char *const fact_names[FACT_KIND_COUNT] = {
+	[FACT_PROGRAM] = "programs",
+	[FACT_FILE] = "files",
+	[FACT_PEER] = "hosts",
+	[FACT_REFUSAL] = "refusals",
+};
+
+struct facts_view {
+	struct facts *facts;
+	struct actors *actors;
+	struct changes *changes;
+	struct contacts *contacts;
+};
+
+int facts_new(struct facts **ret_facts)
+{
+	struct facts *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return -ENOMEM;
+	f->keys = keymap_new(FACTS_MAX);
+	if (!f->keys) {
+		free(f);
+		return -ENOMEM;
+	}
+	*ret_facts = f;
+	return 0;
+}
+
+void facts_free(struct facts *f)
+{
+	if (!f)
+		return;
+	keymap_free(f->keys);
+	free(f->times);
+	free(f);
+}
+
+static int add_fact(struct facts *f, struct bytes key, uint64_t times)
+{
+	size_t number;
+	int r = keymap_add(f->keys, key, &number);
+
+	if (r == -ENOSPC) {
+		f->left_out++;
+		return 0;
+	}
+	if (r < 0)
+		return r;
+	if (number >= f->room) {
+		size_t room = f->room ? f->room * 2 : 256;
+		uint64_t *grown = realloc(f->times, room * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		memset(grown + f->room, 0, (room - f->room) * sizeof(*grown));
+		f->times = grown;
+		f->room = room;
+	}
+	f->times[number] += times;
+	return 0;
+}
+
+/* ---- writing a fact: a pen to memory ---- */
+
+struct fact {
+	struct pen pen;
+	char *text;
+	size_t size;
+};
+
+static int fact_begin(struct fact *fact, enum fact_kind kind)
+{
+	*fact = (struct fact){0};
+	fact->pen.out = open_memstream(&fact->text, &fact->size);
+	if (!fact->pen.out)
+		return -ENOMEM;
+	fputc('0' + (int)kind, fact->pen.out);
+	return 0;
+}
+
+static void fact_word(struct fact *fact, struct bytes word)
+{
+	char text[ARGUMENT_BYTES_MAX];
+	size_t size = normalise(word, text, sizeof(text));
+
+	printable_word(fact->pen.out, &fact->pen.printable, (struct bytes){text, size});
+}
+
+static int fact_end(struct fact *fact, struct facts *f, uint64_t times)
+{
+	int r = fclose(fact->pen.out) ? -ENOMEM : 0;
+
+	if (r == 0)
+		r = add_fact(f, (struct bytes){fact->text, fact->size}, times);
+	free(fact->text);
+	return r;
+}
+
+/* ---- the facts ---- */
+
+/* "sh > make > cc -c a.c": the programs above, and this one's arguments. */
+static int add_program(struct facts_view *v, const struct event *e)
+{
+	size_t chain[CHAIN_MAX], depth = 0, number, cursor = 0;
+	struct bytes item;
+	struct fact fact;
+	int r = fact_begin(&fact, FACT_PROGRAM);
+
+	if (r < 0)
+		return r;
+	if (actors_find(v->actors, event_bytes(e, FIELD_proc), &number) == 0)
+		number = actors_get(v->actors, number)->parent;
+	else
+		number = SIZE_MAX;
+	while (number != SIZE_MAX && depth < CHAIN_MAX) {
+		chain[depth++] = number;
+		number = actors_get(v->actors, number)->parent;
+	}
+	while (depth--) {
+		const struct actor *actor = actors_get(v->actors, chain[depth]);
+
+		if (!actor->program_size)
+			continue;
+		fact_word(&fact, (struct bytes){actor->program, actor->program_size});
+		fputs(" > ", fact.pen.out);
+	}
+	for (size_t i = 0; bytes_next_item(event_bytes(e, FIELD_argv), &cursor, &item); i++) {
+		if (i >= ARGUMENTS_MAX) {
+			fputs(" ...", fact.pen.out);
+			break;
+		}
+		fputs(i ? " " : "", fact.pen.out);
+		fact_word(&fact, item);
+	}
+	if (e->kind == EVENT_process_exec_failed) {
+		fputs(" (failed: ", fact.pen.out);
+		fact_word(&fact, event_bytes(e, FIELD_error));
+		fputc(')', fact.pen.out);
+	}
+	return fact_end(&fact, v->facts, 1);
+}
+
+static int add_refusal(struct facts_view *v, const struct event *e)
+{
+	static const uint16_t fields[] = {FIELD_syscall, FIELD_arguments,   FIELD_limit,
+					  FIELD_name,	 FIELD_dst_address, FIELD_rule,
+					  FIELD_reason};
+	struct bytes verdict = event_bytes(e, FIELD_verdict);
+	struct fact fact;
+	int r;
+
+	if (e->kind == EVENT_egress_verdict &&
+	    (verdict.size != 4 || memcmp(verdict.data, "deny", 4) != 0))
+		return 0;
+	r = fact_begin(&fact, FACT_REFUSAL);
+	if (r < 0)
+		return r;
+	fputs(kind_table[e->kind].name, fact.pen.out);
+	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
+		const struct event_value *value = event_get(e, fields[i]);
+
+		if (!value)
+			continue;
+		fputc(' ', fact.pen.out);
+		fact_word(&fact, value->bytes);
+	}
+	return fact_end(&fact, v->facts, 1);
+}
+
+static int add_files(struct facts_view *v)
+{
+	struct change *list = NULL;
+	size_t count = 0;
+	int r = changes_list(v->changes, &list, &count);
+
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		struct fact fact;
+
+		if (list[i].outcome == OUTCOME_TEMPORARY)
+			continue;
+		r = fact_begin(&fact, FACT_FILE);
+		if (r < 0)
+			break;
+		fprintf(fact.pen.out, "%s ", outcome_names[list[i].outcome]);
+		if (list[i].from.data) {
+			fact_word(&fact, list[i].from);
+			fputs(" -> ", fact.pen.out);
+		}
+		fact_word(&fact, list[i].path);
+		r = fact_end(&fact, v->facts, 1);
+	}
+	free(list);
+	v->facts->left_out += changes_left_out(v->changes).no_room;
+	return r;
+}
+
+/* By name where it has one: the same name may have another address tomorrow. */
+static int add_contact(struct facts_view *v, const struct contact *contact)
+{
+	struct contact plain = *contact;
+	struct fact fact;
+	int r = fact_begin(&fact, FACT_PEER);
+
+	if (r < 0)
+		return r;
+	if (contact->name_count && contact->way == WAY_OUT)
+		plain.address = contacts_name(v->contacts, contact->names[0]).name;
+	if (contact->way == WAY_BOUND && contact->port >= 32768)
+		plain.has_port = false; /* the kernel chose it */
+	fprintf(fact.pen.out, "%s ", way_names[contact->way]);
+	contact_write_end(&plain, &fact.pen);
+	fputs(contact->tries && contact->failed == contact->tries ? " (failed)" : "", fact.pen.out);
+	return fact_end(&fact, v->facts, contact->tries + contact->datagrams);
+}
+
+static int add_contacts(struct facts_view *v)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < contacts_count(v->contacts); i++) {
+		struct contact contact = contacts_get(v->contacts, i);
+
+		r = add_contact(v, &contact);
+	}
+	for (size_t i = 0; r == 0 && i < contacts_name_count(v->contacts); i++) {
+		struct contact_name name = contacts_name(v->contacts, i);
+		struct fact fact;
+
+		r = fact_begin(&fact, FACT_PEER);
+		if (r < 0)
+			break;
+		fputs("name ", fact.pen.out);
+		printable_word(fact.pen.out, &fact.pen.printable, name.name);
+		r = fact_end(&fact, v->facts, name.queries + name.tries);
+	}
+	v->facts->left_out += contacts_left_out(v->contacts);
+	return r;
+}
+
+/* ---- the view ---- */
+
+static void facts_view_free(void *state)
+{
+	struct facts_view *v = state;
+
+	actors_free(v->actors);
+	changes_free(v->changes);
+	contacts_free(v->contacts);
+	free(v);
+}
+
+static int facts_begin(const struct view_options *options, void **ret_state)
+{
+	struct facts_view *v = calloc(1, sizeof(*v));
+
+	if (!v)
+		return -ENOMEM;
+	v->facts = (struct facts *)options->asked;
+	v->actors = actors_new();
+	v->changes = changes_new();
+	v->contacts = contacts_new();
+	if (!v->actors || !v->changes || !v->contacts) {
+		facts_view_free(v);
+		return -ENOMEM;
+	}
+	*ret_state = v;
+	return 0;
+}
+
+static int facts_event(void *state, const struct event *e, const struct origin *origin, bool wanted)
+{
+	struct facts_view *v = state;
+	int r = actors_add(v->actors, e);
+
+	(void)origin;
+	if (e->kind == EVENT_gap)
+		v->facts->missing += event_u64(e, FIELD_count, 1);
+	if (r == 0 && wanted)
+		r = changes_add(v->changes, v->actors, e);
+	if (r == 0 && wanted)
+		r = contacts_add(v->contacts, v->actors, e);
+	if (r < 0 || !wanted)
+		return r;
+	switch (e->kind) {
+	case EVENT_process_exec:
+	case EVENT_process_exec_failed:
+		return add_program(v, e);
+	case EVENT_attempt:
+	case EVENT_limit:
+	case EVENT_egress_verdict:
+		return add_refusal(v, e);
+	default:
+		return 0;
+	}
+}
+
+static void facts_damage(void *state, const struct reader_damage *damage)
+{
+	struct facts_view *v = state;
+
+	(void)damage;
+	v->facts->damages++;
+}
+
+static int facts_end(void *state, enum view_end how)
+{
+	struct facts_view *v = state;
+	int r = add_files(v);
+
+	v->facts->ended = how == VIEW_ENDED;
+	return r < 0 ? r : add_contacts(v);
+}
+
+const struct view view_facts = {
+	.begin = facts_begin,
+	.event = facts_event,
+	.damage = facts_damage,
+	.end = facts_end,
+	.free = facts_view_free,
+};
