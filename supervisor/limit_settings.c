@@ -130,8 +130,13 @@ static json_t *canonical(const struct limit *l, uint64_t value)
 		return json_integer((json_int_t)(value / whole));
 	if (l->unit == UNIT_TIME)
 		return json_sprintf("%llums", (unsigned long long)value);
-	return json_sprintf("%llu.%03llu", (unsigned long long)(value / whole),
-			    (unsigned long long)(value % whole));
+
+	int digits = 3;
+	uint64_t part = value % whole;
+	for (; part % 10 == 0; part /= 10)
+		digits--;
+	return json_sprintf("%llu.%0*llu", (unsigned long long)(value / whole), digits,
+			    (unsigned long long)part);
 }
 
 /* ---- a type of setting ---- */

@@ -124,19 +124,24 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static int start(struct bench *b, struct fault *f)
+static int start_limited(struct bench *b, json_t *limits, struct fault *f)
 {
 	struct session_request request;
 	struct ucred asker = {.uid = 0};
 	struct session_client client = {.context = b, .started = on_started, .ended = on_ended};
 	cleanup(json) json_t *body =
-		json_pack("{s:[s], s:s, s:[{s:s, s:s}]}", "command", "true", "name", "n", "secrets",
-			  "name", "TOKEN", "value", "correct-horse");
+		json_pack("{s:[s], s:s, s:[{s:s, s:s}], s:o}", "command", "true", "name", "n",
+			  "secrets", "name", "TOKEN", "value", "correct-horse", "limits", limits);
 	cleanup(close_fd) int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	int fds[3] = {null, null, null};
 
 	assert_int_equal(session_request_parse(body, &request, f), 0);
 	return session_start(&b->host, &request, &asker, fds, &client, &b->session, f);
+}
+
+static int start(struct bench *b, struct fault *f)
+{
+	return start_limited(b, json_object(), f);
 }
 
 static void hear(struct bench *b, enum recorder_word word, int error)
@@ -221,6 +226,117 @@ static void a_command_runs_and_ends(void **state)
 	assert_string_equal(m.reason, "exit");
 	assert_int_equal(m.exit_code, 7);
 	manifest_free(&m);
+}
+
+/* Who was killed for want of memory is known by what was killed, and when. */
+static void memory_is_a_reason_only_where_it_was_one(void **state)
+{
+	struct bench *b = *state;
+	static const struct {
+		uint64_t kills;
+		int wait_status;
+		enum sandbox_status_kind kind;
+		const char *reason;
+		int status;
+	} cases[] = {
+		{1, SIGKILL, SANDBOX_EXITED, "oom", 137},
+		{0, SIGKILL, SANDBOX_EXITED, "signal", 137},
+		{1, SIGTERM, SANDBOX_EXITED, "signal", 143},
+		{3, 0, SANDBOX_EXITED, "exit", 0},
+		{1, 0, SANDBOX_GONE, "oom", 137},
+		{0, 0, SANDBOX_GONE, "killed", 137},
+	};
+	struct fault f;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		memset(fake.hits, 0, sizeof(fake.hits));
+		fake.calls[0] = 0;
+		assert_int_equal(start_limited(b, json_pack("{s:s}", "memory", "64M"), &f), 0);
+		hear(b, RECORDER_OPENED, 0);
+		hear(b, RECORDER_EXECED, 0);
+		fake.hits[SANDBOX_MEMORY] = cases[i].kills;
+		happen(b, cases[i].kind, cases[i].wait_status, 0);
+		assert_int_equal(strstr(fake.calls, "limit ") != NULL, cases[i].kills > 0);
+		hear(b, RECORDER_EXEC_CLOSED, 0);
+		hear(b, RECORDER_CLOSED, 0);
+		assert_string_equal(end_reason(), cases[i].reason);
+		assert_int_equal(fake.told_status, cases[i].status);
+		nothing_is_left(b);
+	}
+}
+
+static void time_that_is_up_ends_it(void **state)
+{
+	struct bench *b = *state;
+	struct fault f;
+
+	assert_int_equal(start_limited(b, json_pack("{s:s}", "wall", "1ms"), &f), 0);
+	hear(b, RECORDER_OPENED, 0);
+	hear(b, RECORDER_EXECED, 0);
+	assert_true(sd_event_run(b->host.loop, 1000000) > 0);
+	assert_non_null(strstr(fake.calls, "exec limit kill exec.end"));
+	hear(b, RECORDER_EXEC_CLOSED, 0);
+	hear(b, RECORDER_CLOSED, 0);
+	assert_string_equal(end_reason(), "timeout");
+	assert_int_equal(fake.told_status, 137);
+}
+
+/* What it writes past its limit ends it; when it has ended by itself that stays the reason. */
+static void output_past_its_limit_ends_it(void **state)
+{
+	struct bench *b = *state;
+	struct fault f;
+
+	for (int ended = 0; ended < 2; ended++) {
+		fake.calls[0] = 0;
+		assert_int_equal(start_limited(b, json_pack("{s:i}", "output", 10), &f), 0);
+		hear(b, RECORDER_OPENED, 0);
+		hear(b, RECORDER_EXECED, 0);
+		if (ended)
+			happen(b, SANDBOX_EXITED, 0, 0);
+		hear(b, RECORDER_OUTPUT, 0);
+		assert_non_null(strstr(fake.calls, "limit "));
+		hear(b, RECORDER_EXEC_CLOSED, 0);
+		hear(b, RECORDER_CLOSED, 0);
+		assert_string_equal(end_reason(), ended ? "exit" : "limit");
+	}
+}
+
+static void a_signal_says_who_sent_it(void **state)
+{
+	struct bench *b = *state;
+	struct fault f;
+
+	assert_int_equal(start(b, &f), 0);
+	hear(b, RECORDER_OPENED, 0);
+	hear(b, RECORDER_EXECED, 0);
+	assert_int_equal(session_signal(b->session, SIGTERM, "user"), 0);
+	happen(b, SANDBOX_EXITED, SIGTERM, 0);
+	hear(b, RECORDER_EXEC_CLOSED, 0);
+	hear(b, RECORDER_CLOSED, 0);
+	assert_string_equal(json_string_value(json_object_get(fake.session_end, "by")), "user");
+}
+
+/* Twenty who kill it at once: it is killed once, and the first reason stays. */
+static void many_killers_are_one_end(void **state)
+{
+	struct bench *b = *state;
+	struct verdict killed = {.reason = VERDICT_KILLED, .by = "user"};
+	struct verdict late = {.reason = VERDICT_TIMEOUT};
+	struct fault f;
+
+	assert_int_equal(start(b, &f), 0);
+	hear(b, RECORDER_OPENED, 0);
+	hear(b, RECORDER_EXECED, 0);
+	for (int i = 0; i < 20; i++)
+		session_end(b->session, i ? &late : &killed, false);
+	assert_non_null(strstr(fake.calls, "exec kill exec.end"));
+	assert_null(strstr(strstr(fake.calls, "exec.end") + 1, "exec.end"));
+	hear(b, RECORDER_EXEC_CLOSED, 0);
+	for (int i = 0; i < 20; i++)
+		session_end(b->session, &late, true);
+	hear(b, RECORDER_CLOSED, 0);
+	assert_string_equal(end_reason(), "killed");
 }
 
 /* Steps that fail before there is a directory leave none; later ones leave the record of it. */
@@ -498,6 +614,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 		TEST(a_command_runs_and_ends),
+		TEST(memory_is_a_reason_only_where_it_was_one),
+		TEST(time_that_is_up_ends_it),
+		TEST(output_past_its_limit_ends_it),
+		TEST(a_signal_says_who_sent_it),
+		TEST(many_killers_are_one_end),
 		TEST(every_step_of_the_set_up_is_unwound),
 		TEST(a_message_that_cannot_be_sent_ends_it),
 		TEST(a_command_that_cannot_be_started),
