@@ -56,8 +56,7 @@ int redactions_add(struct redactions *r, const struct event *e)
 	cuts = json_loadb(text.data, text.size, 0, NULL);
 	if (!json_is_array(cuts))
 		r->unreadable++;
-	json_array_foreach(cuts, i, cut)
-	{
+	json_array_foreach (cuts, i, cut) {
 		if (error == 0)
 			error = add_rule(r, json_string_value(json_object_get(cut, "rule")));
 	}

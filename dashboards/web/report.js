@@ -1,0 +1,533 @@
+'use strict';
+/*
+ * The list of all events of a report, and filters. The page is whole without it.
+ *
+ * What a session made stands in the page as data and gets into the document by textContent alone.
+ * The filter language is that of `vitrine replay --filter`.
+ */
+(() => {
+const at = id => document.getElementById(id);
+const make = (name, className, text) => {
+	const element = document.createElement(name);
+	if (className)
+		element.className = className;
+	if (text !== undefined)
+		element.textContent = text;
+	return element;
+};
+
+const kinds = JSON.parse(at('kinds').textContent);
+const rows = JSON.parse(at('rows').textContent); /* [seq, microseconds, pid, kind, line] */
+const lower = new Array(rows.length);
+const objects = new Array(rows.length);
+let lines = null;
+
+function line(i) {
+	if (!lines)
+		lines = at('lines').textContent.split('\n').filter(text => text);
+	return lines[i];
+}
+
+function object(i) {
+	return objects[i] || (objects[i] = JSON.parse(line(i)));
+}
+
+/* The whole record; as it is where it has numbers that a script would round. */
+function whole(i) {
+	return /[0-9]{16,}/.test(line(i)) ? line(i) : JSON.stringify(object(i), null, 1);
+}
+
+/* ---- the filter language: text to a function of a row's number ---- */
+
+const aliases = {
+	exit: ['exit_code'], 'net.dst': ['dst.address'], 'net.src': ['src.address'], address: ['src.address', 'dst.address'],
+	port: ['src.port', 'dst.port'], proc: ['proc', 'child.proc'], pid: ['pid', 'child.pid'], name: ['name', 'server_name'],
+	file: ['path', 'new_path', 'requested', 'exe.path'],
+};
+
+function refuse(position, why) {
+	throw Object.assign(new Error(why), {position});
+}
+
+/* Each item is a character or {any: true}, {one: true}. */
+function patternOf(items, isPart) {
+	const quoted = items.map(item => item.any ? '[^]*' : item.one ? '[^]' : item.replace(/[^a-zA-Z0-9_]/gu, c =>
+		'\\u{' + c.codePointAt(0).toString(16) + '}')).join('');
+	return new RegExp(isPart ? quoted : '^' + quoted + '$', isPart ? 'iu' : 'u');
+}
+
+function numberOf(text) {
+	const m = /^(-?)(0x[0-9a-f]+|[0-9]+)([KkMGT]?)$/.exec(text);
+	if (!m)
+		return null;
+	const shift = {'': 0n, K: 10n, k: 10n, M: 20n, G: 30n, T: 40n}[m[3]];
+	const number = BigInt(m[2]) << shift;
+	return m[1] ? -number : number;
+}
+
+function rangeOf(text, read) {
+	let m = /^(>=|<=|>|<)(.*)$/.exec(text);
+	if (m) {
+		const bound = read(m[2]);
+		if (bound === null)
+			return null;
+		return {'>': n => n > bound, '<': n => n < bound, '>=': n => n >= bound, '<=': n => n <= bound}[m[1]];
+	}
+	const dots = text.indexOf('..');
+	if (dots < 0) {
+		const one = read(text);
+		return one === null ? null : n => n === one;
+	}
+	const low = dots ? read(text.slice(0, dots)) : undefined, high = dots + 2 < text.length ? read(text.slice(dots + 2)) : undefined;
+	if (low === null || high === null || (low === undefined && high === undefined))
+		return null;
+	return n => (low === undefined || n >= low) && (high === undefined || n <= high);
+}
+
+/* A duration after the start, or a wall clock, in microseconds. */
+function momentOf(text) {
+	const units = {ns: 1e-3, us: 1, ms: 1e3, s: 1e6, m: 6e7, h: 3.6e9, d: 8.64e10};
+	if (/^[0-9]+(\.[0-9]+)?$/.test(text))
+		return Number(text) * 1e6;
+	if (!/^\+?([0-9]+(\.[0-9]+)?(ns|us|ms|s|m|h|d))+$/.test(text))
+		return null;
+	let sum = 0;
+	for (const m of text.matchAll(/([0-9]+(?:\.[0-9]+)?)(ns|us|ms|s|m|h|d)/g))
+		sum += Number(m[1]) * units[m[2]];
+	return sum;
+}
+
+/* An address as a number: {bits, value}. IPv4 within IPv6 is IPv4. */
+function addressOf(text) {
+	const v4 = /^([0-9]{1,3})\.([0-9]{1,3})\.([0-9]{1,3})\.([0-9]{1,3})$/;
+	let m = v4.exec(text);
+	if (m) {
+		const parts = m.slice(1).map(Number);
+		return parts.some(part => part > 255) ? null : {bits: 32, value: parts.reduce((sum, part) => sum << 8n | BigInt(part), 0n)};
+	}
+	if (!text.includes(':') || text.includes(':::'))
+		return null;
+	m = /^(.*:)([0-9.]*\.[0-9.]*)$/.exec(text);
+	if (m) {
+		const low = addressOf(m[2]);
+		if (!low || low.bits !== 32)
+			return null;
+		text = m[1] + (low.value >> 16n).toString(16) + ':' + (low.value & 65535n).toString(16);
+	}
+	const halves = text.split('::');
+	if (halves.length > 2)
+		return null;
+	const groups = half => half ? half.split(':') : [];
+	const head = groups(halves[0]), tail = halves.length > 1 ? groups(halves[1]) : [];
+	const missing = 8 - head.length - tail.length;
+	if (halves.length > 1 ? missing < 1 : missing)
+		return null;
+	const all = [...head, ...Array(missing).fill('0'), ...tail];
+	if (all.some(group => !/^[0-9a-fA-F]{1,4}$/.test(group)))
+		return null;
+	const value = all.reduce((sum, group) => sum << 16n | BigInt('0x' + group), 0n);
+	return value >> 32n === 0xffffn ? {bits: 32, value: value & 0xffffffffn} : {bits: 128, value};
+}
+
+function networkOf(text) {
+	const slash = text.indexOf('/');
+	const address = addressOf(slash < 0 ? text : text.slice(0, slash));
+	let bits = slash < 0 ? null : text.slice(slash + 1);
+	if (!address || (bits !== null && !/^[0-9]{1,3}$/.test(bits)))
+		return null;
+	bits = bits === null ? address.bits : Number(bits);
+	if (bits > address.bits)
+		return null;
+	const shift = BigInt(address.bits - bits);
+	return text => {
+		const other = addressOf(text);
+		return other !== null && other.bits === address.bits && other.value >> shift === address.value >> shift;
+	};
+}
+
+function valuesOf(event, name) {
+	let value = event;
+	for (const part of name.split('.')) {
+		if (value === null || typeof value !== 'object' || Array.isArray(value) || !Object.hasOwn(value, part))
+			return [];
+		value = value[part];
+	}
+	if (Array.isArray(value))
+		return value;
+	if (value !== null && typeof value === 'object')
+		return [JSON.stringify(value), ...Object.entries(value).flatMap(([key, v]) => [key, v, key + '=' + v])];
+	return [value];
+}
+
+function fieldTerm(name, value, isPart) {
+	const names = aliases[name] || [name], pattern = patternOf(value.items, isPart);
+	const isAny = !isPart && value.items.length === 1 && value.items[0].any;
+	const range = isPart ? null : rangeOf(value.text, numberOf), network = isPart ? null : networkOf(value.text);
+	const truth = {yes: true, true: true, no: false, false: false}[value.text];
+	const fits = (field, v) => {
+		if (isAny)
+			return true;
+		if (typeof v === 'boolean')
+			return !isPart && v === truth;
+		if (typeof v === 'number')
+			return range !== null && range(BigInt(v));
+		if (network && /address$/.test(field))
+			return network(String(v));
+		return pattern.test(String(v)) || (range !== null && /^[0-9]{19,20}$/.test(v) && range(BigInt(v)));
+	};
+	return i => names.some(field => valuesOf(object(i), field).some(v => fits(field, v)));
+}
+
+function kindTerm(value) {
+	const wanted = new Set();
+	const items = [[]];
+	for (const item of value.items) {
+		if (item === ',')
+			items.push([]);
+		else
+			items[items.length - 1].push(item);
+	}
+	for (const item of items) {
+		const pattern = patternOf(item, false);
+		const found = kinds.map((kind, number) => [kind, number]).filter(([kind, number]) => {
+			const parts = kind.split('.');
+			return number && (pattern.test(kind) || pattern.test(parts[0]) || pattern.test(parts[parts.length - 1]));
+		});
+		if (!found.length)
+			refuse(value.position, 'there is no such kind of event');
+		found.forEach(([, number]) => wanted.add(number));
+	}
+	return i => wanted.has(rows[i][3]);
+}
+
+function term(name, operator, value) {
+	const isPart = operator === '~';
+	if (name === null) {
+		if (value.items.every(item => typeof item === 'string')) {
+			const text = value.text.toLowerCase();
+			return i => (lower[i] || (lower[i] = (kinds[rows[i][3]] + ' ' + rows[i][4]).toLowerCase())).includes(text);
+		}
+		const pattern = patternOf(value.items, true);
+		return i => pattern.test(kinds[rows[i][3]] + ' ' + rows[i][4]);
+	}
+	if (name === 'kind')
+		return kindTerm(value);
+	if (name === 'seq' || name === 'time') {
+		const isTime = name === 'time', range = rangeOf(value.text, isTime ? momentOf : text => /^[0-9]+$/.test(text) ? Number(text) : null);
+		if (!range)
+			refuse(value.position, isTime ? 'this is no time: >1.5s, <2m, 1s..2s' : 'this is no number');
+		return i => range(rows[i][isTime ? 1 : 0]);
+	}
+	return fieldTerm(name, value, isPart);
+}
+
+function parse(text) {
+	const characters = Array.from(text);
+	let p = 0;
+	const ends = c => c === undefined || /[\s()]/.test(c);
+	const blanks = () => { while (p < characters.length && /\s/.test(characters[p])) p++; };
+	const keyword = word => {
+		if (characters.slice(p, p + word.length).join('').toLowerCase() !== word || !ends(characters[p + word.length]))
+			return false;
+		p += word.length;
+		blanks();
+		return true;
+	};
+	const value = () => {
+		const result = {position: p, items: [], text: ''};
+		let quote = null;
+		for (; quote || !ends(characters[p]); p++) {
+			let c = characters[p];
+			if (c === undefined)
+				refuse(result.position, 'a quote is not closed');
+			if (!quote && (c === '"' || c === "'")) {
+				quote = c;
+				continue;
+			}
+			if (c === quote) {
+				quote = null;
+				continue;
+			}
+			if (c === '\\') {
+				c = characters[++p];
+				if (c === undefined)
+					refuse(p - 1, 'nothing stands behind this backslash');
+				result.items.push(c);
+			} else {
+				result.items.push(!quote && c === '*' ? {any: true} : !quote && c === '?' ? {one: true} : c);
+			}
+			result.text += c;
+		}
+		if (p === result.position)
+			refuse(p, 'a value is missing here');
+		return result;
+	};
+	const unary = depth => {
+		if (depth > 32)
+			refuse(p, 'nested too deep');
+		if (p >= characters.length || characters[p] === ')')
+			refuse(p, 'a term is missing here');
+		const bang = characters[p] === '!';
+		if (bang)
+			p++;
+		if (bang || keyword('not')) {
+			blanks();
+			const inner = unary(depth + 1);
+			return i => !inner(i);
+		}
+		if (characters[p] === '(') {
+			const from = p++;
+			blanks();
+			const inner = either(depth + 1);
+			if (characters[p] !== ')')
+				refuse(from, 'this parenthesis is not closed');
+			p++;
+			blanks();
+			return inner;
+		}
+		const m = /^([A-Za-z0-9_.]{1,63})([:=~<>])/.exec(characters.slice(p, p + 64).join(''));
+		if (m)
+			p += m[1].length + (m[2] === '<' || m[2] === '>' ? 0 : 1);
+		const result = term(m ? m[1] : null, m ? m[2] : null, value());
+		blanks();
+		return result;
+	};
+	const both = depth => {
+		let left = unary(depth);
+		while (p < characters.length && characters[p] !== ')') {
+			if (/^or$/i.test(characters.slice(p, p + 2).join('')) && ends(characters[p + 2]))
+				break;
+			keyword('and');
+			const first = left, second = unary(depth);
+			left = i => first(i) && second(i);
+		}
+		return left;
+	};
+	const either = depth => {
+		let left = both(depth);
+		while (keyword('or')) {
+			const first = left, second = both(depth);
+			left = i => first(i) || second(i);
+		}
+		return left;
+	};
+	blanks();
+	if (p >= characters.length)
+		return () => true;
+	const result = either(0);
+	if (p < characters.length)
+		refuse(p, 'this parenthesis was not opened');
+	return result;
+}
+
+/* ---- the list: only the rows in sight are in the document ---- */
+
+const HEIGHT = 20, MOST = 1500000; /* rows that a browser can scroll over */
+const list = at('list'), bar = make('div', 'bar'), input = make('input'), count = make('span', 'note');
+const view = make('div', 'view'), sheet = make('div'), detail = make('div', 'detail');
+let shown = [], picked = -1, range = null;
+
+input.type = 'search';
+input.placeholder = 'kind:exec argv~curl path:/etc/* net.dst:10.0.0.0/8 not exit:0';
+input.setAttribute('aria-label', 'filter');
+view.tabIndex = 0;
+view.setAttribute('role', 'listbox');
+view.setAttribute('aria-label', 'events');
+detail.hidden = true;
+bar.append(input, count);
+view.append(sheet);
+list.append(bar, view, detail, make('p', 'note', 'Keys: / filter, arrows, Page Up and Down, Home and End, Enter for the whole record, Escape. ' +
+	'Drag over the timeline for a part of the time, double-click it for all.'));
+
+function draw() {
+	const first = Math.max(0, Math.floor(view.scrollTop / HEIGHT) - 5);
+	const last = Math.min(shown.length, first + Math.ceil(view.clientHeight / HEIGHT) + 10);
+	const fresh = [];
+	for (let n = first; n < last; n++) {
+		const row = rows[shown[n]], kind = kinds[row[3]];
+		const seconds = (row[1] / 1e6).toFixed(6).padStart(13);
+		const element = make('div', 'row', seconds + ' ' + String(row[2] === null ? '' : row[2]).padStart(7) + '  ' + kind.padEnd(19) + ' ' + row[4]);
+		element.setAttribute('role', 'option');
+		element.classList.toggle('picked', n === picked);
+		element.classList.toggle('bad', /^(gap|coverage|unknown)$/.test(kind));
+		element.style.top = n * HEIGHT + 'px';
+		element.onclick = () => pick(n, true);
+		fresh.push(element);
+	}
+	sheet.replaceChildren(...fresh);
+}
+
+function pick(n, open) {
+	if (!shown.length)
+		return;
+	picked = Math.max(0, Math.min(shown.length - 1, n));
+	const top = picked * HEIGHT;
+	if (top < view.scrollTop)
+		view.scrollTop = top;
+	else if (top + HEIGHT > view.scrollTop + view.clientHeight)
+		view.scrollTop = top + HEIGHT - view.clientHeight;
+	if (open || !detail.hidden) {
+		detail.hidden = false;
+		detail.textContent = whole(shown[picked]);
+		remember();
+	}
+	draw();
+}
+
+function remember() {
+	const parts = new URLSearchParams();
+	if (input.value)
+		parts.set('filter', input.value);
+	if (picked >= 0 && !detail.hidden)
+		parts.set('seq', rows[shown[picked]][0]);
+	const hash = '#' + (parts.toString() || 'events');
+	if (hash !== location.hash)
+		history.replaceState(null, '', hash);
+}
+
+function filter() {
+	let wants;
+	try {
+		wants = parse(input.value);
+		input.removeAttribute('aria-invalid');
+	} catch (error) {
+		if (error.position === undefined)
+			throw error;
+		input.setAttribute('aria-invalid', 'true');
+		count.textContent = 'at character ' + (error.position + 1) + ': ' + error.message;
+		return;
+	}
+	shown = [];
+	let gaps = 0;
+	for (let i = 0; i < rows.length; i++) {
+		if (range && (rows[i][1] < range[0] || rows[i][1] > range[1]))
+			continue;
+		if (wants(i))
+			shown.push(i);
+		else if (kinds[rows[i][3]] === 'gap' && ++gaps)
+			shown.push(i); /* a filter hides no hole */
+	}
+	shown.length = Math.min(shown.length, MOST);
+	count.textContent = shown.length - gaps + ' of ' + rows.length + (gaps ? ', and ' + gaps + ' gaps' : '');
+	sheet.style.height = shown.length * HEIGHT + 'px';
+	picked = -1;
+	detail.hidden = true;
+	view.scrollTop = 0;
+	draw();
+}
+
+let waiting = 0;
+input.oninput = () => {
+	clearTimeout(waiting);
+	waiting = setTimeout(() => { filter(); remember(); }, 80);
+};
+view.onscroll = draw;
+new ResizeObserver(draw).observe(view);
+document.addEventListener('keydown', event => {
+	if (event.key === '/' && document.activeElement.tagName !== 'INPUT') {
+		input.focus();
+		input.select();
+		event.preventDefault();
+	} else if (event.key === 'Escape') {
+		detail.hidden = true;
+		view.focus({preventScroll: true});
+		remember();
+	}
+});
+view.addEventListener('keydown', event => {
+	const page = Math.max(1, Math.floor(view.clientHeight / HEIGHT) - 1);
+	const to = {ArrowDown: picked + 1, ArrowUp: picked - 1, PageDown: picked + page, PageUp: picked - page, Home: 0, End: shown.length - 1}[event.key];
+	if (to !== undefined)
+		pick(to, false);
+	else if (event.key === 'Enter')
+		pick(picked, true);
+	else
+		return;
+	event.preventDefault();
+});
+
+/* ---- lanes: a part of the time ---- */
+
+const lanes = at('lanes');
+if (lanes) {
+	const left = Number(lanes.dataset.left), width = Number(lanes.dataset.width), length = Number(lanes.dataset.ns) / 1000;
+	const mark = document.createElementNS('http://www.w3.org/2000/svg', 'rect');
+	let from = null;
+	const timeAt = event => {
+		const box = lanes.getBoundingClientRect(), scale = Math.min(box.width / lanes.viewBox.baseVal.width, box.height / lanes.viewBox.baseVal.height);
+		const x = (event.clientX - box.left - (box.width - scale * lanes.viewBox.baseVal.width) / 2) / scale;
+		return Math.max(0, Math.min(1, (x - left) / width)) * length;
+	};
+	const show = () => {
+		mark.setAttribute('x', range ? left + range[0] / length * width : 0);
+		mark.setAttribute('width', range ? Math.max(1, (range[1] - range[0]) / length * width) : 0);
+	};
+	mark.setAttribute('class', 'range');
+	mark.setAttribute('y', 0);
+	mark.setAttribute('height', lanes.viewBox.baseVal.height - 16);
+	lanes.append(mark);
+	lanes.onpointerdown = event => { from = timeAt(event); lanes.setPointerCapture(event.pointerId); };
+	lanes.onpointermove = event => {
+		if (from === null)
+			return;
+		const to = timeAt(event);
+		range = [Math.min(from, to), Math.max(from, to)];
+		show();
+	};
+	lanes.onpointerup = () => {
+		if (from !== null && range && range[1] - range[0] > length / 2000)
+			filter();
+		from = null;
+	};
+	lanes.ondblclick = () => { range = null; show(); filter(); };
+}
+
+/* ---- tables ---- */
+
+for (const table of document.querySelectorAll('table')) {
+	const body = table.tBodies[0];
+	if (body.rows.length < 8)
+		continue;
+	const box = make('input');
+	const above = make('div', 'bar');
+	box.type = 'search';
+	box.placeholder = 'rows that contain';
+	box.setAttribute('aria-label', 'filter of the table');
+	box.oninput = () => {
+		const text = box.value.toLowerCase();
+		for (const row of body.rows)
+			row.hidden = !row.textContent.toLowerCase().includes(text);
+	};
+	above.append(box);
+	table.before(above);
+}
+
+/* ---- records are read while nobody waits, so that the first filter by a field is fast ---- */
+
+let ready = 0;
+
+function readAhead(deadline) {
+	while (ready < rows.length && deadline.timeRemaining() > 2) {
+		const end = Math.min(rows.length, ready + 200);
+		while (ready < end)
+			object(ready++);
+	}
+	if (ready < rows.length)
+		requestIdleCallback(readAhead);
+}
+
+if (window.requestIdleCallback)
+	requestIdleCallback(readAhead);
+
+/* ---- a link to a filter and a record ---- */
+
+const asked = new URLSearchParams(location.hash.slice(1));
+input.value = asked.get('filter') || '';
+filter();
+if (asked.has('seq')) {
+	const n = shown.findIndex(i => rows[i][0] === Number(asked.get('seq')));
+	if (n >= 0)
+		pick(n, true);
+	at('events').scrollIntoView();
+}
+})();

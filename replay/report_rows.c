@@ -1,0 +1,203 @@
+/*
+ * The first part of a report: what a reader with ten seconds wants to know, a row each.
+ */
+#include "report.h"
+#include "units.h"
+
+#include "../supervisor/record/cleanup.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static void write_part(const struct report *r, const struct pen *pen, const struct event *e,
+		       struct part part)
+{
+	(void)r;
+	line_write_part(pen, e, &part);
+}
+
+static bool row_command(const struct report *r, const struct pen *pen)
+{
+	const struct event *start = &r->tally->start.event;
+
+	if (!start->kind)
+		return false;
+	write_part(r, pen, start, (struct part){"", FIELD_command});
+	return true;
+}
+
+static bool row_verdict(const struct report *r, const struct pen *pen)
+{
+	const struct event *end = &r->tally->end.event;
+	const char *how = view_end_text(r->how);
+
+	if (end->kind)
+		write_part(r, pen, end, (struct part){"", FIELD_NONE, SHOW_VERDICT});
+	else
+		fputs(how ? how : "the record does not say how it ended", pen->out);
+	fputs(", ", pen->out);
+	write_duration(pen->out, r->tally->last_boot_ns - r->tally->first_boot_ns);
+	return true;
+}
+
+static bool row_when(const struct report *r, const struct pen *pen)
+{
+	if (!r->tally->records)
+		return false;
+	write_wall_clock(pen->out, r->origin.time_ns, 3);
+	fputs(" to ", pen->out);
+	write_wall_clock(pen->out, r->tally->last_time_ns, 3);
+	return true;
+}
+
+static bool row_who(const struct report *r, const struct pen *pen)
+{
+	const struct event *start = &r->tally->start.event;
+
+	if (!event_get(start, FIELD_user_name) && !event_get(start, FIELD_user_uid))
+		return false;
+	write_part(r, pen, start, (struct part){"", FIELD_user_name});
+	write_part(r, pen, start, (struct part){" uid ", FIELD_user_uid});
+	write_part(r, pen, start, (struct part){" of ", FIELD_tenant});
+	write_part(r, pen, start, (struct part){" on ", FIELD_host});
+	write_part(r, pen, start, (struct part){", labels ", FIELD_labels});
+	return true;
+}
+
+static bool row_sandbox(const struct report *r, const struct pen *pen)
+{
+	const struct event *start = &r->tally->start.event;
+
+	if (!event_get(start, FIELD_network) && !event_get(start, FIELD_template_name))
+		return false;
+	write_part(r, pen, start, (struct part){"root ", FIELD_template_name});
+	write_part(r, pen, start, (struct part){", network ", FIELD_network});
+	write_part(r, pen, start, (struct part){", workspace ", FIELD_workspace});
+	write_part(r, pen, start, (struct part){", on loss ", FIELD_on_loss});
+	write_part(r, pen, start, (struct part){", policy ", FIELD_policy_sha256});
+	return true;
+}
+
+static bool row_ran(const struct report *r, const struct pen *pen)
+{
+	tally_write_processes(r->tally, pen);
+	return true;
+}
+
+static bool row_changed(const struct report *r, const struct pen *pen)
+{
+	cleanup(free) struct change *list = NULL;
+	uint64_t counts[OUTCOME_COUNT] = {0}, unproven = 0;
+	size_t count;
+	bool any = false;
+
+	if (changes_list(r->changes, &list, &count) < 0)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		counts[list[i].outcome]++;
+		unproven += list[i].unproven;
+	}
+	for (size_t i = 1; i < OUTCOME_COUNT; i++) {
+		if (!counts[i])
+			continue;
+		fprintf(pen->out, "%s%s %" PRIu64, any ? ", " : "", outcome_names[i], counts[i]);
+		any = true;
+	}
+	fputs(any ? "" : "no file", pen->out);
+	if (unproven)
+		fprintf(pen->out, "; %" PRIu64 " names not proven", unproven);
+	return true;
+}
+
+static bool row_contacted(const struct report *r, const struct pen *pen)
+{
+	uint64_t out = 0, in = 0, failed = 0;
+
+	for (size_t i = 0; i < contacts_count(r->contacts); i++) {
+		struct contact contact = contacts_get(r->contacts, i);
+
+		out += contact.way == WAY_OUT;
+		in += contact.way == WAY_IN;
+		failed +=
+			contact.way == WAY_OUT && contact.tries && contact.failed == contact.tries;
+	}
+	if (!out && !in && !contacts_name_count(r->contacts)) {
+		fputs("nobody", pen->out);
+		return true;
+	}
+	fprintf(pen->out, "%" PRIu64 " ends", out);
+	if (failed)
+		fprintf(pen->out, " (%" PRIu64 " never reached)", failed);
+	fprintf(pen->out, ", %zu names", contacts_name_count(r->contacts));
+	if (in)
+		fprintf(pen->out, ", %" PRIu64 " came in", in);
+	fputs("; sent ", pen->out);
+	write_size(pen->out, r->tally->bytes_sent);
+	fputs(", received ", pen->out);
+	write_size(pen->out, r->tally->bytes_received);
+	return true;
+}
+
+static bool row_denied(const struct report *r, const struct pen *pen)
+{
+	uint64_t count = r->denied.count + r->denied.left_out;
+
+	if (!count)
+		fputs("nothing in the record", pen->out);
+	else
+		fprintf(pen->out, "%" PRIu64 " acts", count);
+	return true;
+}
+
+static bool row_lost(const struct report *r, const struct pen *pen)
+{
+	tally_write_lost(r->tally, pen);
+	return true;
+}
+
+static bool row_redacted(const struct report *r, const struct pen *pen)
+{
+	const struct redactions *all = r->redactions;
+
+	if (!all->records) {
+		fputs("nothing", pen->out);
+		return true;
+	}
+	fprintf(pen->out, "%" PRIu64 " records: ", all->records);
+	for (size_t i = 0; i < keymap_count(all->rules) && i < 12; i++) {
+		fputs(i ? ", " : "", pen->out);
+		printable_word(pen->out, &pen->printable, keymap_key(all->rules, i));
+		fprintf(pen->out, " %" PRIu64, all->times[i]);
+	}
+	fputs(keymap_count(all->rules) > 12 ? " and others" : "", pen->out);
+	return true;
+}
+
+static bool row_cut(const struct report *r, const struct pen *pen)
+{
+	if (!r->tally->cut)
+		return false;
+	fprintf(pen->out, "%" PRIu64 " records have values that were too long and were cut",
+		r->tally->cut);
+	return true;
+}
+
+static bool row_integrity(const struct report *r, const struct pen *pen)
+{
+	if (r->damage_count)
+		fputs("DAMAGED: some records cannot be read; ", pen->out);
+	else
+		fputs("the checksums of all records hold; ", pen->out);
+	fputs("signatures were not checked for this report", pen->out);
+	return true;
+}
+
+const struct report_row report_rows[] = {
+	{"Command", row_command},     {"Verdict", row_verdict},
+	{"When", row_when},	      {"Asked by", row_who},
+	{"Sandbox", row_sandbox},     {"Ran", row_ran},
+	{"Changed", row_changed},     {"Contacted", row_contacted},
+	{"Denied", row_denied},	      {"Lost", row_lost},
+	{"Redacted", row_redacted},   {"Cut", row_cut},
+	{"Integrity", row_integrity}, {0},
+};
