@@ -54,20 +54,15 @@ static void write_title(struct html *h, const struct report *r)
 {
 	static const char *const classes[] = {
 		[VERDICT_PLAIN] = "plain", [VERDICT_LOOK] = "look", [VERDICT_DOUBT] = "doubt"};
-	static const char *const words[] = {
-		[VERDICT_PLAIN] = "ended well; nothing is missing from the record",
-		[VERDICT_LOOK] = "look: it failed, or was refused something",
-		[VERDICT_DOUBT] = "the record is not whole"};
 	struct bytes name = event_bytes(&r->tally->start.event, FIELD_name);
-	enum verdict_class verdict = report_verdict(r);
 
-	fprintf(h->out, "<header class=\"%s\">\n<h1>Session <code>", classes[verdict]);
+	fprintf(h->out, "<header class=\"%s\">\n<h1>Session <code>", classes[report_verdict(r)]);
 	fputs(r->session, h->pen.out);
 	html_raw(h, "</code> ");
 	if (name.data)
 		printable_text(h->pen.out, &h->pen.printable, name);
 	html_raw(h, "</h1>\n<p class=\"verdict\">");
-	html_raw(h, words[verdict]);
+	report_write_verdict(r, h->pen.out);
 	html_raw(
 		h,
 		"</p>\n</header>\n<nav><a href=\"#summary\">Summary</a> <a "

@@ -170,6 +170,7 @@ bool recording_tick(struct recording *r)
 {
 	bool was_waiting = r->waiting_since != 0;
 
+	recording_release_held(r);
 	recording_look_after_journal(r);
 	bool had_some = recording_drain_ring(r);
 	recording_look_after_freeze(r);
