@@ -77,6 +77,8 @@ struct recording_exec *recording_find_exec(struct recording *r, uint32_t exec);
 
 /* Write out what redaction holds back. */
 int recording_flush_redaction(struct recording *r);
+/* Once a tick: write out what redaction has held back for long enough. */
+void recording_release_held(struct recording *r);
 /* What session.end says is told to vitrined from the record itself, behind redaction. */
 void recording_keep_verdict(struct recording *r, const struct event *end);
 /* Once a tick: seal what is old, try again what failed. */

@@ -24,22 +24,31 @@ static bool is_utf8(struct bytes text)
 	return true;
 }
 
+static struct bytes marker_alone(struct document *d)
+{
+	char *room = arena_room(d->r->arena, MARKER_ROOM);
+
+	if (!room) {
+		d->error = -ENOMEM;
+		return (struct bytes){"", 0};
+	}
+	return (struct bytes){room, redactor_marker(d->r, &d->r->spans.items[0], room)};
+}
+
 /* The text with its secrets cut out; @text itself if there are none. */
 static struct bytes cut(struct document *d, struct bytes text)
 {
 	struct bytes result = text;
 
-	d->r->spans.count = 0;
 	if (!d->error)
-		d->error = secrets_find(d->r->secrets, text, &d->r->spans);
+		d->error = redactor_find(d->r, text);
 	if (d->error || !d->r->spans.count)
 		return text;
 	redactor_count(d->r);
 	d->is_changed = true;
 	d->error = redactor_cut(d->r, text, 0, text.size, &d->place, &result);
 	/* A secret that ends within a character leaves half of it, which JSON cannot hold. */
-	return is_utf8(result) ? result
-			       : secrets_marker(d->r->secrets, d->r->spans.items[0].secret);
+	return is_utf8(result) ? result : marker_alone(d);
 }
 
 /* Each of these gives a value that is the caller's, or NULL with d->error. */
@@ -153,7 +162,7 @@ static int cut_whole(struct redactor *r, struct bytes text, const struct place *
 int redactor_cut_json(struct redactor *r, struct bytes text, enum event_field field,
 		      struct bytes *ret_text)
 {
-	struct document d = {.r = r, .place = {field, -1, "json"}};
+	struct document d = {.r = r, .place = {field, -1}};
 	json_t *value = json_loadb(text.data, text.size, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
 	json_t *result = value ? rewrite(&d, value) : NULL;
 	struct bytes now = text;
@@ -168,8 +177,7 @@ int redactor_cut_json(struct redactor *r, struct bytes text, enum event_field fi
 	if (error)
 		return error;
 
-	r->spans.count = 0;
-	error = secrets_find(r->secrets, now, &r->spans);
+	error = redactor_find(r, now);
 	if (!error && r->spans.count)
 		error = cut_whole(r, now, &d.place, &now);
 	if (!error)

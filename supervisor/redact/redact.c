@@ -6,6 +6,7 @@
 #include "redactor.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,9 +80,9 @@ int redactor_send(struct redactor *r, redact_emit *emit, void *context)
 static void put_mark(struct redactor *r, const struct place *place, const struct span *span,
 		     size_t start, size_t length)
 {
-	const char *form = span->is_partial ? "partial" : place->form;
+	const char *form = span->is_partial ? "partial" : span->form;
 	const char *field = field_table[place->field].name;
-	const char *rule = secrets_name(r->secrets, span->secret);
+	const char *rule = redactor_rule(r, span->rule);
 
 	if (r->mark_count == MARKS_MOST) {
 		r->marks_left_out++;
@@ -123,20 +124,18 @@ int redactor_cut(struct redactor *r, struct bytes text, size_t from, size_t to,
 	size_t size = to - from, at = from, start, end;
 	char *out, *room;
 
-	for (size_t i = 0; i < r->spans.count; i++)
-		size += secrets_marker(r->secrets, r->spans.items[i].secret).size;
+	size += r->spans.count * MARKER_ROOM;
 	room = out = arena_room(r->arena, size);
 	if (!out)
 		return -ENOMEM;
 
 	for (size_t i = 0; i < r->spans.count; i++) {
 		const struct span *span = &r->spans.items[i];
-		struct bytes marker = secrets_marker(r->secrets, span->secret);
 
 		if (!part_of(span, from, to, &start, &end))
 			continue;
 		out = mempcpy(out, data + at, start - at);
-		out = mempcpy(out, marker.data, marker.size);
+		out += redactor_marker(r, span, out);
 		at = end;
 		put_mark(r, place, span, start - from, end - start);
 	}
@@ -145,21 +144,38 @@ int redactor_cut(struct redactor *r, struct bytes text, size_t from, size_t to,
 	return 0;
 }
 
+const char *redactor_rule(const struct redactor *r, uint32_t rule)
+{
+	return secrets_name(r->secrets, rule);
+}
+
+size_t redactor_marker(const struct redactor *r, const struct span *span, char out[MARKER_ROOM])
+{
+	return (size_t)snprintf(out, MARKER_ROOM, "[REDACTED:%s:%08x]",
+				redactor_rule(r, span->rule), span->tag);
+}
+
+int redactor_find(struct redactor *r, struct bytes text)
+{
+	r->spans.count = 0;
+	return secrets_find(r->secrets, text, &r->spans);
+}
+
 void redactor_count(struct redactor *r)
 {
 	for (size_t i = 0; i < r->spans.count; i++)
-		r->counts[r->spans.items[i].secret]++;
+		r->counts[r->spans.items[i].rule]++;
 }
 
 int redactor_add_begun(struct redactor *r, struct bytes text)
 {
 	struct span *last = r->spans.count ? &r->spans.items[r->spans.count - 1] : NULL;
-	struct span span = {.end = text.size, .is_partial = true};
+	struct span span;
+	size_t begun = secrets_begun(r->secrets, text, &span);
 
-	span.start = secrets_begun(r->secrets, text, &span.secret);
-	if (text.size - span.start < REDACT_SECRET_MIN)
+	if (text.size - begun < REDACT_SECRET_MIN)
 		return 0;
-	if (last && span.start < last->end) {
+	if (last && begun < last->end) {
 		last->end = text.size;
 		return 0;
 	}
@@ -170,8 +186,7 @@ static int find(struct redactor *r, struct bytes text, bool is_cut)
 {
 	int error;
 
-	r->spans.count = 0;
-	error = secrets_find(r->secrets, text, &r->spans);
+	error = redactor_find(r, text);
 	if (!error && is_cut)
 		error = redactor_add_begun(r, text);
 	return error;
@@ -179,7 +194,7 @@ static int find(struct redactor *r, struct bytes text, bool is_cut)
 
 static int cut_text(struct redactor *r, const struct event_value *value, struct bytes *ret_bytes)
 {
-	struct place place = {value->field, -1, "raw"};
+	struct place place = {value->field, -1};
 	int error = find(r, value->bytes, value->is_cut);
 
 	if (error || !r->spans.count)
@@ -211,7 +226,7 @@ static int pack_items(struct redactor *r, const struct bytes *items, size_t coun
 /* TEXTS and MAP: each item on its own, so that no border between two is ever cut away. */
 static int cut_items(struct redactor *r, const struct event_value *value, struct bytes *ret_bytes)
 {
-	struct place place = {value->field, 0, "raw"};
+	struct place place = {value->field, 0};
 	struct bytes item, *items;
 	size_t cursor = 0, count = 0;
 	bool is_changed = false;

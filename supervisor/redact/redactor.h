@@ -12,7 +12,7 @@ struct streams;
 
 struct redactor {
 	struct secrets *secrets;
-	uint64_t *counts; /* per secret */
+	uint64_t *counts; /* per rule */
 	struct streams *streams;
 	struct arena *arena; /* for one event */
 	struct spans spans;  /* of the text in hand */
@@ -26,7 +26,6 @@ struct redactor {
 struct place {
 	enum event_field field;
 	int64_t item; /* of a list, from 0; -1: it is no list */
-	const char *form;
 };
 
 /* Hand an event on of which nothing was cut. */
@@ -47,6 +46,15 @@ int redactor_send(struct redactor *r, redact_emit *emit, void *context);
  */
 int redactor_cut(struct redactor *r, struct bytes text, size_t from, size_t to,
 		 const struct place *place, struct bytes *ret_text);
+
+const char *redactor_rule(const struct redactor *r, uint32_t rule);
+/* Room for the marker of any span. */
+#define MARKER_ROOM 128
+/* Write what stands in the place of @span: "[REDACTED:rule:tag]". Returns its size. */
+size_t redactor_marker(const struct redactor *r, const struct span *span, char out[MARKER_ROOM]);
+
+/* Add the spans of @text to r->spans, which is empty. 0 or -ENOMEM. */
+int redactor_find(struct redactor *r, struct bytes text);
 
 /* Count r->spans. */
 void redactor_count(struct redactor *r);

@@ -1,81 +1,67 @@
 /*
- * Exact search by the first byte: for each byte of a text, the few secrets that begin with it are
- * compared. A text without any of those bytes costs one look-up a byte.
+ * Exact search after Wu and Manber: every text that is looked for has at least eight bytes, so a
+ * window of eight is moved along, and the last three bytes in it tell how far it can jump. With the
+ * few hundred literals of a session most of a text is not even read, the tables are built in
+ * microseconds, and no session waits for a compiler of patterns.
  */
 #include "secrets.h"
+#include "parts.h"
+#include "vault.h"
 
 #include <errno.h>
-#include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #define KEY_SIZE 32
-#define TAG_BYTES 4
 #define NAME_MOST 64
-#define NO_SECRET UINT16_MAX
 #define SECRETS_MOST 4096
+#define LITERALS_MOST (1u << 20)
+#define BYTES_MOST (64u << 20)
+#define WINDOW REDACT_SECRET_MIN
+#define BLOCK 3
+#define JUMP_BITS 16
+#define BUCKET_BITS 12
+#define NONE UINT32_MAX
+/* A longer text is looked for in pieces, so that little has to be held back. */
+#define LITERAL_MOST 1024
+#define PIECE 512
 
 struct secret {
 	char name[NAME_MOST + 1];
-	char marker[NAME_MOST + 32];
-	size_t marker_size;
-	const uint8_t *value; /* in the locked memory */
-	size_t size;
-	uint16_t next; /* of those with the same first byte */
+	uint32_t tag;
 };
 
-/* What must not be seen: one locked mapping. */
-struct vault {
-	size_t size; /* of the mapping */
-	uint8_t key[KEY_SIZE];
-	uint8_t values[];
+struct literal {
+	uint32_t at, size;   /* in the vault */
+	uint32_t next;	     /* of those with the same end of their first window */
+	uint32_t next_first; /* of those with the same first byte */
+	uint16_t secret;
+	uint8_t form;
+	bool is_piece;
 };
 
 struct secrets {
-	struct vault *vault;
-	uint16_t first[256];
-	size_t count, longest;
-	struct secret items[];
+	uint8_t *vault; /* the key, then the literals */
+	size_t vault_size, used;
+	struct secret *items;
+	size_t count;
+	struct literal *literals;
+	size_t literal_count, longest;
+	uint32_t first[256];
+	uint32_t buckets[1 << BUCKET_BITS];
+	uint8_t jumps[1 << JUMP_BITS];
 };
 
 void secrets_free(struct secrets *s)
 {
-	size_t size;
-
 	if (!s)
 		return;
-	if (s->vault) {
-		size = s->vault->size;
-		OPENSSL_cleanse(s->vault, size);
-		munmap(s->vault, size);
-	}
+	vault_free(s->vault, s->vault_size);
+	free(s->literals);
+	free(s->items);
 	free(s);
-}
-
-/* NULL, with errno, where the memory cannot be had or locked. */
-static struct vault *vault_new(size_t values_size)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	size_t size = (sizeof(struct vault) + values_size + page - 1) / page * page;
-	struct vault *v =
-		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (v == MAP_FAILED)
-		return NULL;
-	if (mlock(v, size) || madvise(v, size, MADV_DONTDUMP)) {
-		int error = errno;
-
-		munmap(v, size);
-		errno = error;
-		return NULL;
-	}
-	v->size = size;
-	return v;
 }
 
 /* A name goes into the record: only what can do nothing there stays of it. */
@@ -89,66 +75,179 @@ static void take_name(struct secret *secret, const char *name)
 		secret->name[i] = strchr(good, name[i]) ? name[i] : '_';
 }
 
-static void make_marker(const struct secrets *s, struct secret *secret)
-{
-	uint8_t digest[EVENT_DIGEST_SIZE];
-	uint32_t tag = 0;
+/* ---- tables ---- */
 
-	secrets_digest(s, (struct bytes){secret->value, secret->size}, digest);
-	for (size_t i = 0; i < TAG_BYTES; i++)
-		tag = tag << 8 | digest[i];
-	secret->marker_size = (size_t)snprintf(secret->marker, sizeof(secret->marker),
-					       "[REDACTED:%s:%08x]", secret->name, tag);
+static uint32_t hash_block(const uint8_t *at, unsigned int bits)
+{
+	uint32_t block = at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16;
+
+	return block * 0x9e3779b1u >> (32 - bits);
 }
 
-static void take_secrets(struct secrets *s, const struct redact_secret *list)
+static const uint8_t *literal_text(const struct secrets *s, const struct literal *l)
 {
-	uint8_t *at = s->vault->values;
+	return s->vault + l->at;
+}
 
-	memset(s->first, 0xff, sizeof(s->first));
-	/* From the last, so that of equal secrets the first is found first. */
-	for (size_t i = s->count; i--;) {
-		struct secret *secret = &s->items[i];
+static bool is_known(const struct secrets *s, struct bytes text, uint32_t bucket)
+{
+	for (uint32_t i = s->buckets[bucket]; i != NONE; i = s->literals[i].next) {
+		const struct literal *l = &s->literals[i];
 
-		memcpy(at, list[i].value, list[i].size);
-		secret->value = at;
-		secret->size = list[i].size;
-		secret->next = s->first[*at];
-		s->first[*at] = (uint16_t)i;
-		at += list[i].size;
-		if (secret->size > s->longest)
-			s->longest = secret->size;
-		take_name(secret, list[i].name);
-		make_marker(s, secret);
+		if (l->size == text.size && !memcmp(literal_text(s, l), text.data, text.size))
+			return true;
 	}
+	return false;
+}
+
+static void add_literal(struct secrets *s, size_t secret, enum form form, struct bytes text,
+			bool is_piece)
+{
+	const uint8_t *bytes = text.data;
+	uint32_t bucket = hash_block(bytes + WINDOW - BLOCK, BUCKET_BITS), number;
+
+	if (is_known(s, text, bucket))
+		return;
+	number = (uint32_t)s->literal_count++;
+	s->literals[number] = (struct literal){
+		.at = (uint32_t)s->used,
+		.size = (uint32_t)text.size,
+		.next = s->buckets[bucket],
+		.next_first = s->first[*bytes],
+		.secret = (uint16_t)secret,
+		.form = form,
+		.is_piece = is_piece,
+	};
+	s->buckets[bucket] = s->first[*bytes] = number;
+	memcpy(s->vault + s->used, bytes, text.size);
+	s->used += text.size;
+	if (text.size > s->longest)
+		s->longest = text.size;
+	for (size_t i = 0; i + BLOCK <= WINDOW; i++) {
+		uint8_t *jump = &s->jumps[hash_block(bytes + i, JUMP_BITS)];
+
+		if (*jump > WINDOW - BLOCK - i)
+			*jump = (uint8_t)(WINDOW - BLOCK - i);
+	}
+}
+
+/* ---- from secrets to literals: counted first, then made ---- */
+
+struct filling {
+	struct secrets *s; /* NULL: count only */
+	size_t secret;
+	struct bytes value; /* the part whose forms are made */
+	uint8_t *room;
+	size_t literals, bytes;
+};
+
+static void take_literal(struct filling *f, enum form form, struct bytes text, bool is_piece)
+{
+	f->literals++;
+	f->bytes += text.size;
+	if (f->s)
+		add_literal(f->s, f->secret, form, text, is_piece);
+}
+
+static void take_form(void *context, enum form form, struct bytes text)
+{
+	struct filling *f = context;
+	const uint8_t *bytes = text.data;
+	size_t at = 0;
+
+	if (text.size < WINDOW)
+		return;
+	/* Most forms of a plain value are the value. */
+	if (form != FORM_RAW && text.size == f->value.size &&
+	    !memcmp(bytes, f->value.data, text.size))
+		return;
+	while (text.size - at > LITERAL_MOST) {
+		take_literal(f, form, (struct bytes){bytes + at, PIECE}, true);
+		at += PIECE;
+	}
+	take_literal(f, form, (struct bytes){bytes + at, text.size - at},
+		     at > 0 || (form == FORM_BASE64 && text.size == WINDOW));
+}
+
+static void take_part(void *context, struct bytes part)
+{
+	struct filling *f = context;
+
+	f->value = part;
+	forms_make(part, f->room, take_form, f);
+}
+
+static void fill(struct filling *f, const struct redact_secret *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		f->secret = i;
+		parts_of_secret((struct bytes){list[i].value, list[i].size}, REDACT_SECRET_MIN,
+				take_part, f);
+	}
+}
+
+/* Room for what was counted, and then what is to be found in it. */
+static int make_literals(struct secrets *s, const uint8_t key[32], const struct redact_secret *list,
+			 struct filling *f)
+{
+	int r;
+
+	if (f->literals > LITERALS_MOST || f->bytes > BYTES_MOST)
+		return -E2BIG;
+	r = vault_new(KEY_SIZE + f->bytes, &s->vault, &s->vault_size);
+	if (r < 0)
+		return r;
+	s->items = calloc(s->count + 1, sizeof(*s->items));
+	s->literals = calloc(f->literals + 1, sizeof(*s->literals));
+	if (!s->items || !s->literals)
+		return -ENOMEM;
+	memcpy(s->vault, key, KEY_SIZE);
+	s->used = KEY_SIZE;
+	for (size_t i = 0; i < s->count; i++) {
+		take_name(&s->items[i], list[i].name);
+		s->items[i].tag = secrets_tag(s, (struct bytes){list[i].value, list[i].size});
+	}
+	f->s = s;
+	fill(f, list, s->count);
+	vault_shrink(s->vault, &s->vault_size, s->used);
+	return 0;
 }
 
 int secrets_new(const uint8_t key[32], const struct redact_secret *list, size_t count,
 		struct secrets **ret_secrets)
 {
+	struct filling f = {0};
 	struct secrets *s;
-	size_t size = 0;
+	size_t longest = 0, room_size;
+	int r;
 
 	if (count > SECRETS_MOST)
 		return -E2BIG;
 	for (size_t i = 0; i < count; i++) {
 		if (list[i].size < REDACT_SECRET_MIN)
 			return -EINVAL;
-		size += list[i].size;
+		if (list[i].size > BYTES_MOST / FORM_FACTOR)
+			return -E2BIG;
+		if (list[i].size > longest)
+			longest = list[i].size;
 	}
-	s = calloc(1, sizeof(*s) + count * sizeof(*s->items));
+	s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
-	s->vault = vault_new(size);
-	if (!s->vault) {
-		int r = -errno;
-
-		free(s);
+	s->count = count;
+	memset(s->first, 0xff, sizeof(s->first));
+	memset(s->buckets, 0xff, sizeof(s->buckets));
+	memset(s->jumps, WINDOW - BLOCK + 1, sizeof(s->jumps));
+	r = vault_new(FORM_ROOM(longest), &f.room, &room_size);
+	if (r == 0) {
+		fill(&f, list, count);
+		r = make_literals(s, key, list, &f);
+		vault_free(f.room, room_size);
+	}
+	if (r < 0) {
+		secrets_free(s);
 		return r;
 	}
-	memcpy(s->vault->key, key, KEY_SIZE);
-	s->count = count;
-	take_secrets(s, list);
 	*ret_secrets = s;
 	return 0;
 }
@@ -156,6 +255,11 @@ int secrets_new(const uint8_t key[32], const struct redact_secret *list, size_t 
 size_t secrets_count(const struct secrets *s)
 {
 	return s->count;
+}
+
+size_t secrets_literals(const struct secrets *s)
+{
+	return s->literal_count;
 }
 
 size_t secrets_longest(const struct secrets *s)
@@ -168,100 +272,137 @@ const char *secrets_name(const struct secrets *s, size_t secret)
 	return s->items[secret].name;
 }
 
-struct bytes secrets_marker(const struct secrets *s, size_t secret)
-{
-	return (struct bytes){s->items[secret].marker, s->items[secret].marker_size};
-}
-
 void secrets_digest(const struct secrets *s, struct bytes data,
 		    uint8_t ret_digest[EVENT_DIGEST_SIZE])
 {
-	HMAC(EVP_sha256(), s->vault->key, KEY_SIZE, data.size ? data.data : "", data.size,
-	     ret_digest, NULL);
+	HMAC(EVP_sha256(), s->vault, KEY_SIZE, data.size ? data.data : "", data.size, ret_digest,
+	     NULL);
 }
 
-void spans_free(struct spans *spans)
+uint32_t secrets_tag(const struct secrets *s, struct bytes data)
 {
-	free(spans->items);
-	*spans = (struct spans){0};
+	uint8_t digest[EVENT_DIGEST_SIZE];
+
+	secrets_digest(s, data, digest);
+	return (uint32_t)digest[0] << 24 | (uint32_t)digest[1] << 16 | (uint32_t)digest[2] << 8 |
+	       digest[3];
 }
 
-int spans_add(struct spans *spans, struct span span)
+/* ---- search ---- */
+
+static struct span span_of(const struct secrets *s, const struct literal *l, size_t at)
 {
-	struct span *larger;
-
-	if (!spans->items || spans->count == spans->room) {
-		size_t room = spans->room ? 2 * spans->room : 16;
-
-		larger = reallocarray(spans->items, room, sizeof(*larger));
-		if (!larger)
-			return -ENOMEM;
-		spans->items = larger;
-		spans->room = room;
-	}
-	spans->items[spans->count++] = span;
-	return 0;
+	return (struct span){
+		.start = at,
+		.end = at + l->size,
+		.rule = l->secret,
+		.tag = s->items[l->secret].tag,
+		.form = form_names[l->form],
+		.is_piece = l->is_piece,
+	};
 }
 
-/* The longest secret that stands at @at of @text; its size, 0 if there is none. */
-static size_t match_at(const struct secrets *s, struct bytes text, size_t at, size_t *ret_secret)
+/* The longest literal that stands at @at of @text, or NULL; of equals the first secret's. */
+static const struct literal *match_at(const struct secrets *s, struct bytes text, size_t at)
 {
 	const uint8_t *data = (const uint8_t *)text.data + at;
-	size_t left = text.size - at, longest = 0;
+	const struct literal *longest = NULL;
+	uint32_t i = s->buckets[hash_block(data + WINDOW - BLOCK, BUCKET_BITS)];
 
-	for (uint16_t i = s->first[*data]; i != NO_SECRET; i = s->items[i].next) {
-		const struct secret *secret = &s->items[i];
+	for (; i != NONE; i = s->literals[i].next) {
+		const struct literal *l = &s->literals[i];
 
-		if (secret->size > left || secret->size <= longest ||
-		    memcmp(secret->value, data, secret->size) != 0)
+		if (l->size > text.size - at || (longest && l->size <= longest->size) ||
+		    memcmp(literal_text(s, l), data, l->size) != 0)
 			continue;
-		longest = secret->size;
-		*ret_secret = i;
+		longest = l;
 	}
 	return longest;
+}
+
+static int add_match(const struct secrets *s, const struct literal *l, size_t at,
+		     struct spans *spans)
+{
+	struct span *last = spans->count ? &spans->items[spans->count - 1] : NULL;
+	bool goes_on =
+		last && at == last->end && last->is_piece && l->is_piece && last->rule == l->secret;
+
+	if (!last || (at >= last->end && !goes_on))
+		return spans_add(spans, span_of(s, l, at));
+	if (at + l->size > last->end)
+		last->end = at + l->size;
+	return 0;
 }
 
 int secrets_find(const struct secrets *s, struct bytes text, struct spans *spans)
 {
 	const uint8_t *data = text.data;
 
-	for (size_t at = 0; at < text.size; at++) {
-		struct span *last = spans->count ? &spans->items[spans->count - 1] : NULL;
-		size_t secret, size;
-		int r;
+	if (!s->literal_count)
+		return 0;
+	for (size_t end = WINDOW; end <= text.size;) {
+		uint8_t jump = s->jumps[hash_block(data + end - BLOCK, JUMP_BITS)];
+		const struct literal *l;
+		int r = 0;
 
-		if (s->first[data[at]] == NO_SECRET)
-			continue;
-		size = match_at(s, text, at, &secret);
-		if (!size)
-			continue;
-		if (last && at < last->end) {
-			if (at + size > last->end)
-				last->end = at + size;
+		if (jump) {
+			end += jump;
 			continue;
 		}
-		r = spans_add(spans, (struct span){at, at + size, .secret = secret});
-		if (r)
+		l = match_at(s, text, end - WINDOW);
+		if (l)
+			r = add_match(s, l, end - WINDOW, spans);
+		if (r < 0)
 			return r;
+		end++;
 	}
 	return 0;
 }
 
-size_t secrets_begun(const struct secrets *s, struct bytes text, size_t *ret_secret)
+/* A literal of which @text from @at on is the beginning, or NULL. */
+static const struct literal *begun_at(const struct secrets *s, struct bytes text, size_t at)
+{
+	const uint8_t *data = (const uint8_t *)text.data + at;
+	size_t left = text.size - at;
+	bool is_long = left >= WINDOW;
+	uint32_t i = is_long ? s->buckets[hash_block(data + WINDOW - BLOCK, BUCKET_BITS)]
+			     : s->first[*data];
+
+	while (i != NONE) {
+		const struct literal *l = &s->literals[i];
+
+		if (l->size > left && !memcmp(literal_text(s, l), data, left))
+			return l;
+		i = is_long ? l->next : l->next_first;
+	}
+	return NULL;
+}
+
+size_t secrets_begun(const struct secrets *s, struct bytes text, struct span *ret_span)
 {
 	const uint8_t *data = text.data;
 	size_t at = text.size >= s->longest ? text.size - s->longest + 1 : 0;
 
+	if (!s->literal_count)
+		return text.size;
 	for (; at < text.size; at++) {
-		for (uint16_t i = s->first[data[at]]; i != NO_SECRET; i = s->items[i].next) {
-			const struct secret *secret = &s->items[i];
+		const struct literal *l;
 
-			if (secret->size <= text.size - at ||
-			    memcmp(secret->value, data + at, text.size - at) != 0)
+		if (text.size - at >= WINDOW) {
+			uint8_t jump = s->jumps[hash_block(data + at + WINDOW - BLOCK, JUMP_BITS)];
+
+			if (jump) {
+				at += jump - 1;
 				continue;
-			*ret_secret = i;
-			return at;
+			}
 		}
+		l = begun_at(s, text, at);
+		if (!l)
+			continue;
+		*ret_span = span_of(s, l, at);
+		ret_span->end = text.size;
+		ret_span->is_partial = true;
+		return at;
 	}
 	return text.size;
 }

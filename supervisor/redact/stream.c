@@ -86,7 +86,7 @@ static bool holds_span(const struct redactor *r, const struct piece *piece)
 static int send_piece(struct redactor *r, const struct stream *stream, struct bytes text,
 		      const struct piece *piece, redact_emit *emit, void *context)
 {
-	const struct place place = {FIELD_data, -1, "raw"};
+	const struct place place = {FIELD_data, -1};
 	struct event head;
 	struct event *e = &r->record.event;
 	struct bytes data = {(const char *)text.data + piece->from, piece->to - piece->from};
@@ -110,12 +110,6 @@ static int send_piece(struct redactor *r, const struct stream *stream, struct by
 	return redactor_send(r, emit, context);
 }
 
-static int find(struct redactor *r, struct bytes text)
-{
-	r->spans.count = 0;
-	return secrets_find(r->secrets, text, &r->spans);
-}
-
 /* Count the spans that are given out up to @to for the first time. */
 static void count(struct redactor *r, const struct stream *stream, size_t to)
 {
@@ -124,20 +118,8 @@ static void count(struct redactor *r, const struct stream *stream, size_t to)
 
 		if (span->start < to && span->end > stream->given &&
 		    (span->start >= stream->given || !stream->was_marked))
-			r->counts[span->secret]++;
+			r->counts[span->rule]++;
 	}
-}
-
-/* The span that @at lies within, or NULL. */
-static const struct span *span_over(const struct redactor *r, size_t at)
-{
-	for (size_t i = 0; i < r->spans.count; i++) {
-		const struct span *span = &r->spans.items[i];
-
-		if (span->start < at && span->end > at)
-			return span;
-	}
-	return NULL;
 }
 
 /* Keep of @text what is behind @from; @given says how much of the text was given out. */
@@ -163,7 +145,7 @@ static int flush_stream(struct redactor *r, struct stream *stream, redact_emit *
 
 	if (stream->given == stream->kept)
 		return 0;
-	error = find(r, text);
+	error = redactor_find(r, text);
 	if (!error)
 		error = redactor_add_begun(r, text);
 	if (error)
@@ -264,7 +246,7 @@ static int give_out(struct redactor *r, const struct stream *stream, const struc
 	const struct event_cut *cut = value->is_cut ? &value->cut : NULL;
 	bool has_size = event_get(e, FIELD_size);
 	size_t border = stream->kept < to ? stream->kept : to;
-	const struct span *over = span_over(r, border);
+	const struct span *over = spans_over(&r->spans, border);
 	int error = 0;
 
 	if (over && stream->given < border)
@@ -289,25 +271,26 @@ static int pass(struct redactor *r, struct stream *stream, const struct event *e
 		void *context)
 {
 	const struct event_value *value = event_get(e, FIELD_data);
-	size_t begun, to, secret, kept = stream->kept;
+	size_t begun, to, kept = stream->kept;
 	const struct span *over;
+	struct span begin;
 	struct bytes text;
 	int error = join(r->streams, stream, value->bytes, &text);
 
 	if (!error)
-		error = find(r, text);
+		error = redactor_find(r, text);
 	if (!error && value->is_cut)
 		error = redactor_add_begun(r, text);
 	if (error)
 		return error;
-	begun = value->is_cut ? text.size : secrets_begun(r->secrets, text, &secret);
+	begun = value->is_cut ? text.size : secrets_begun(r->secrets, text, &begin);
 	if (!kept && !r->spans.count && begun == text.size) {
 		stream->offset += text.size;
 		return redactor_pass(e, emit, context);
 	}
 
 	/* A secret that was found goes out whole, even if its end may begin another one. */
-	over = span_over(r, begun);
+	over = spans_over(&r->spans, begun);
 	to = over ? over->end : begun;
 	count(r, stream, to);
 	error = give_out(r, stream, e, text, to, emit, context);
