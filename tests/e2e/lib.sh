@@ -87,3 +87,11 @@ lost = [n for n, c in end["counts"].items() if c["lost"] and "--lossless" in sys
 print(end["counts"])
 sys.exit(1 if bad or lost else 0)' "$@"
 }
+
+# left ID: what a session can leave: its cgroups in any hierarchy, and its processes; a dead one is the host's to reap.
+left() {
+	find /sys/fs/cgroup -type d -name "$1" 2>/dev/null
+	grep -l "$1" /proc/[0-9]*/cgroup 2>/dev/null | while read -r file; do
+		! grep -q '^State:[[:space:]]*[^ZX]' "${file%cgroup}status" 2>/dev/null || echo "$file"
+	done
+}
