@@ -203,12 +203,20 @@ static int write_event_json(void *state, const struct report *r, const struct ev
 
 static int write_data(struct html *h, const struct report *r)
 {
+	static const char type_letters[] = {
+		[FIELD_TYPE_U64] = 'n',	 [FIELD_TYPE_I64] = 'n',   [FIELD_TYPE_BOOL] = 'b',
+		[FIELD_TYPE_TEXT] = 't', [FIELD_TYPE_TEXTS] = 'a', [FIELD_TYPE_MAP] = 'm',
+		[FIELD_TYPE_JSON] = 'j'};
 	int error;
 
 	html_raw(h, "<script type=\"application/json\" id=\"kinds\">[\"unknown\"");
 	for (size_t i = 1; i < EVENT_KIND_COUNT; i++)
 		fprintf(h->out, ",\"%s\"", kind_table[i].name);
-	fputs("]</script>\n<script type=\"application/json\" id=\"rows\">[", h->out);
+	html_raw(h, "]</script>\n<script type=\"application/json\" id=\"fields\">{");
+	for (size_t i = 1; i < FIELD_COUNT; i++)
+		fprintf(h->out, "%s\"%s\":\"%c\"", i > 1 ? "," : "", field_table[i].name,
+			type_letters[field_table[i].type]);
+	fputs("}</script>\n<script type=\"application/json\" id=\"rows\">[", h->out);
 	error = report_each_event(r, write_event_row, h);
 	html_raw(h, "]</script>\n<script type=\"application/json\" id=\"lines\">\n");
 	if (error == 0)

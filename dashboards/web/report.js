@@ -17,8 +17,9 @@ const make = (name, className, text) => {
 };
 
 const kinds = JSON.parse(at('kinds').textContent);
+const fields = JSON.parse(at('fields').textContent); /* name: n number, b bool, t text, a array, m map, j JSON */
 const rows = JSON.parse(at('rows').textContent); /* [seq, microseconds, pid, kind, line] */
-const lower = new Array(rows.length);
+const words = new Array(rows.length);
 const objects = new Array(rows.length);
 let lines = null;
 
@@ -145,37 +146,68 @@ function networkOf(text) {
 	};
 }
 
-function valuesOf(event, name) {
+function valueOf(event, name) {
 	let value = event;
 	for (const part of name.split('.')) {
-		if (value === null || typeof value !== 'object' || Array.isArray(value) || !Object.hasOwn(value, part))
-			return [];
+		if (value === null || typeof value !== 'object' || !Object.hasOwn(value, part))
+			return undefined;
 		value = value[part];
 	}
-	if (Array.isArray(value))
-		return value;
-	if (value !== null && typeof value === 'object')
-		return [JSON.stringify(value), ...Object.entries(value).flatMap(([key, v]) => [key, v, key + '=' + v])];
-	return [value];
+	return value;
 }
 
-function fieldTerm(name, value, isPart) {
-	const names = aliases[name] || [name], pattern = patternOf(value.items, isPart);
-	const isAny = !isPart && value.items.length === 1 && value.items[0].any;
+/* The texts that one value of a field is looked for as. */
+function textsOf(type, value) {
+	if (type === 'j')
+		return [typeof value === 'string' ? value : JSON.stringify(value)];
+	if (type === 'm')
+		return Object.entries(value).flatMap(([key, v]) => [key, v, key + '=' + v]);
+	return type === 'a' ? value : type === 't' ? [value] : [];
+}
+
+function fieldTerm(name, value, isPart, from) {
+	const names = aliases[name] || Object.keys(fields).filter(field => field === name || field.startsWith(name + '.'));
+	const pattern = patternOf(value.items, isPart), isAny = !isPart && value.items.length === 1 && value.items[0].any;
 	const range = isPart ? null : rangeOf(value.text, numberOf), network = isPart ? null : networkOf(value.text);
-	const truth = {yes: true, true: true, no: false, false: false}[value.text];
+	const truth = isPart ? undefined : {yes: true, true: true, no: false, false: false}[value.text];
+	const takes = field => fields[field] === 'n' ? range : fields[field] === 'b' ? truth !== undefined : true;
+	if (!names.length)
+		refuse(from, 'there is no field "' + name + '"; "quotes" make a text of it');
+	if (!isAny && !isPart && !network && value.text.includes('/') && names.some(field => field.endsWith('.address')))
+		refuse(value.position, 'this is no network; 10.0.0.0/8 and fd00::/8 are some');
+	if (!isAny && !names.some(takes))
+		refuse(value.position, isPart ? 'this field is no text: it has no parts' : fields[names[0]] === 'b' ? 'this field is yes or no' :
+			'this field is a number: 1000, 4K, >1000, <=10, 10..20 or *');
 	const fits = (field, v) => {
-		if (isAny)
-			return true;
-		if (typeof v === 'boolean')
-			return !isPart && v === truth;
-		if (typeof v === 'number')
+		if (v === undefined || isAny)
+			return v !== undefined;
+		if (fields[field] === 'n')
 			return range !== null && range(BigInt(v));
-		if (network && /address$/.test(field))
-			return network(String(v));
-		return pattern.test(String(v)) || (range !== null && /^[0-9]{19,20}$/.test(v) && range(BigInt(v)));
+		if (fields[field] === 'b')
+			return v === truth;
+		if (network && field.endsWith('.address'))
+			return network(v);
+		return textsOf(fields[field], v).some(text => pattern.test(text));
 	};
-	return i => names.some(field => valuesOf(object(i), field).some(v => fits(field, v)));
+	return i => names.some(field => fits(field, valueOf(object(i), field)));
+}
+
+/* Every text of a record, lower case, one a line of its own. */
+function wordsOf(i) {
+	if (words[i])
+		return words[i];
+	const texts = [kinds[rows[i][3]]];
+	const walk = (prefix, part) => {
+		for (const [key, value] of Object.entries(part)) {
+			const type = fields[prefix + key];
+			if (type)
+				texts.push(...textsOf(type, value));
+			else if (value !== null && typeof value === 'object' && !Array.isArray(value))
+				walk(prefix + key + '.', value);
+		}
+	};
+	walk('', object(i));
+	return words[i] = texts.join('\0').toLowerCase();
 }
 
 function kindTerm(value) {
@@ -200,16 +232,17 @@ function kindTerm(value) {
 	return i => wanted.has(rows[i][3]);
 }
 
-function term(name, operator, value) {
+function term(name, operator, value, from) {
 	const isPart = operator === '~';
 	if (name === null) {
-		if (value.items.every(item => typeof item === 'string')) {
-			const text = value.text.toLowerCase();
-			return i => (lower[i] || (lower[i] = (kinds[rows[i][3]] + ' ' + rows[i][4]).toLowerCase())).includes(text);
-		}
+		const text = value.text.toLowerCase();
+		if (value.items.every(item => typeof item === 'string'))
+			return i => wordsOf(i).includes(text);
 		const pattern = patternOf(value.items, true);
-		return i => pattern.test(kinds[rows[i][3]] + ' ' + rows[i][4]);
+		return i => wordsOf(i).split('\0').some(word => pattern.test(word));
 	}
+	if (isPart && /^(kind|seq|time)$/.test(name))
+		refuse(value.position, 'here FIELD:VALUE is needed');
 	if (name === 'kind')
 		return kindTerm(value);
 	if (name === 'seq' || name === 'time') {
@@ -218,7 +251,7 @@ function term(name, operator, value) {
 			refuse(value.position, isTime ? 'this is no time: >1.5s, <2m, 1s..2s' : 'this is no number');
 		return i => range(rows[i][isTime ? 1 : 0]);
 	}
-	return fieldTerm(name, value, isPart);
+	return fieldTerm(name, value, isPart, from);
 }
 
 function parse(text) {
@@ -285,10 +318,11 @@ function parse(text) {
 			blanks();
 			return inner;
 		}
+		const from = p;
 		const m = /^([A-Za-z0-9_.]{1,63})([:=~<>])/.exec(characters.slice(p, p + 64).join(''));
 		if (m)
 			p += m[1].length + (m[2] === '<' || m[2] === '>' ? 0 : 1);
-		const result = term(m ? m[1] : null, m ? m[2] : null, value());
+		const result = term(m ? m[1] : null, m ? m[2] : null, value(), from);
 		blanks();
 		return result;
 	};
@@ -510,7 +544,7 @@ function readAhead(deadline) {
 	while (ready < rows.length && deadline.timeRemaining() > 2) {
 		const end = Math.min(rows.length, ready + 200);
 		while (ready < end)
-			object(ready++);
+			wordsOf(ready++);
 	}
 	if (ready < rows.length)
 		requestIdleCallback(readAhead);
