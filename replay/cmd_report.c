@@ -85,7 +85,7 @@ static int report_run(const void *values, int argument_count, char **arguments)
 	const struct report_options *options = values;
 	cleanup(session) struct session session = SESSION_NONE;
 	cleanup(fclose) FILE *out = NULL;
-	struct verify_result verified;
+	struct verify_result verified = {0};
 	struct filter all = {0};
 	struct report_request request = {
 		.events_max = REPORT_EVENTS_MAX,
