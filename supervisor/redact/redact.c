@@ -3,10 +3,10 @@
  * something was cut. The steady state allocates nothing, and what holds no secret is not copied.
  */
 #include "redact.h"
+#include "detector.h"
 #include "redactor.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +18,7 @@ void redactor_free(struct redactor *r)
 		return;
 	streams_free(r->streams);
 	secrets_free(r->secrets);
+	shape_search_free(r->shapes);
 	arena_free(r->arena);
 	spans_free(&r->spans);
 	json_buffer_free(&r->marks);
@@ -26,8 +27,18 @@ void redactor_free(struct redactor *r)
 	free(r);
 }
 
-int redactor_new(const uint8_t key[32], const struct redact_secret *secrets, size_t count,
-		 struct redactor **ret_redactor)
+/* No more than this can be held back of a stream, with the text that is needed before it. */
+static size_t longest_held(const struct redactor *r)
+{
+	size_t longest = secrets_longest(r->secrets);
+
+	if (!r->shapes)
+		return longest;
+	return (longest < SHAPES_HELD_MOST ? SHAPES_HELD_MOST : longest) + SHAPES_CONTEXT_MOST;
+}
+
+int redactor_new(const uint8_t key[32], const struct shapes *shapes,
+		 const struct redact_secret *secrets, size_t count, struct redactor **ret_redactor)
 {
 	struct redactor *r = calloc(1, sizeof(*r));
 	int error;
@@ -35,11 +46,13 @@ int redactor_new(const uint8_t key[32], const struct redact_secret *secrets, siz
 	if (!r)
 		return -ENOMEM;
 	error = secrets_new(key, secrets, count, &r->secrets);
+	if (!error && shapes)
+		error = shape_search_new(shapes, &r->shapes);
 	if (!error)
-		error = streams_new(r->secrets, &r->streams);
+		error = streams_new(longest_held(r), &r->streams);
 	if (!error) {
 		r->arena = arena_new();
-		r->counts = calloc(count + 1, sizeof(*r->counts));
+		r->counts = calloc(count + detector_count, sizeof(*r->counts));
 		if (!r->arena || !r->counts)
 			error = -ENOMEM;
 	}
@@ -48,6 +61,17 @@ int redactor_new(const uint8_t key[32], const struct redact_secret *secrets, siz
 		return error;
 	}
 	*ret_redactor = r;
+	return 0;
+}
+
+int redactor_switch_off(struct redactor *r, const char *detector)
+{
+	size_t number = shapes_by_name(detector, strlen(detector));
+
+	if (number == detector_count)
+		return -ENOENT;
+	if (r->shapes)
+		shape_search_switch_off(r->shapes, number);
 	return 0;
 }
 
@@ -142,23 +166,6 @@ int redactor_cut(struct redactor *r, struct bytes text, size_t from, size_t to,
 	out = mempcpy(out, data + at, to - at);
 	*ret_text = (struct bytes){room, (size_t)(out - room)};
 	return 0;
-}
-
-const char *redactor_rule(const struct redactor *r, uint32_t rule)
-{
-	return secrets_name(r->secrets, rule);
-}
-
-size_t redactor_marker(const struct redactor *r, const struct span *span, char out[MARKER_ROOM])
-{
-	return (size_t)snprintf(out, MARKER_ROOM, "[REDACTED:%s:%08x]",
-				redactor_rule(r, span->rule), span->tag);
-}
-
-int redactor_find(struct redactor *r, struct bytes text)
-{
-	r->spans.count = 0;
-	return secrets_find(r->secrets, text, &r->spans);
 }
 
 void redactor_count(struct redactor *r)
@@ -297,7 +304,7 @@ static int pass_plain(struct redactor *r, const struct event *e, redact_emit *em
 
 int redact_event(struct redactor *r, const struct event *e, redact_emit *emit, void *context)
 {
-	if (!secrets_count(r->secrets))
+	if (!secrets_count(r->secrets) && !r->shapes)
 		return redactor_pass(e, emit, context);
 	arena_reset(r->arena);
 	if (event_get(e, FIELD_data))
@@ -307,8 +314,6 @@ int redact_event(struct redactor *r, const struct event *e, redact_emit *emit, v
 
 int redact_flush(struct redactor *r, uint64_t older_than_ns, redact_emit *emit, void *context)
 {
-	if (!secrets_count(r->secrets))
-		return 0;
 	return streams_flush(r, older_than_ns, emit, context);
 }
 
@@ -318,12 +323,12 @@ bool redact_summary(struct redactor *r, struct event *ret_event)
 
 	r->rules.length = 0;
 	json_put_literal(&r->rules, "{");
-	for (size_t i = 0; i < secrets_count(r->secrets); i++) {
+	for (size_t i = 0; i < secrets_count(r->secrets) + detector_count; i++) {
 		if (!r->counts[i])
 			continue;
 		if (total)
 			json_put_literal(&r->rules, ",");
-		json_put_string(&r->rules, bytes_of(secrets_name(r->secrets, i)));
+		json_put_string(&r->rules, bytes_of(redactor_rule(r, (uint32_t)i)));
 		json_put_literal(&r->rules, ":");
 		json_put_u64(&r->rules, r->counts[i]);
 		total += r->counts[i];
