@@ -48,7 +48,7 @@ BIN := $(addprefix $(B)/bin/,$(PROGRAMS))
 archive = $(B)/lib/lib$(1).a
 
 vitrine_main  := supervisor/vitrine_main.c
-vitrine_needs := supervisor replay exporters project record redact
+vitrine_needs := supervisor sandbox replay exporters project record redact
 vitrine_libs  := -ljansson -lcrypto -lz
 
 vitrined_main  := supervisor/vitrined_main.c
@@ -56,7 +56,7 @@ vitrined_needs := supervisor capture sandbox record redact
 vitrined_libs  := -lbpf -lelf -lz -ljansson -lseccomp -lcap -lsystemd -lcrypto
 
 vitrine-recorder_main  := supervisor/capture/recorder_main.c
-vitrine-recorder_needs := capture supervisor redact record
+vitrine-recorder_needs := capture supervisor sandbox redact record
 vitrine-recorder_libs  := -lbpf -lelf -lz -ljansson -lseccomp -lcap -lsystemd -lcrypto
 
 vitrine-names_main  := supervisor/capture/names_main.c

@@ -248,15 +248,16 @@ static __always_inline void *emit_tail_room(void *record)
 		(record)->head.length += size_;                                                    \
 	} while (0)
 
-/* File records may not take the last quarter of a ring: exec, exit and network records always find
- * room. */
+/* What a session can make without end and at once, files and refusals, may not take the last
+ * quarter of a ring: exec, exit and network records always find room. */
 static __always_inline bool ring_has_room(void *ring, const struct session_slot *slot, __u32 class,
 					  __u64 *flags)
 {
 	__u64 fill = bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA);
 
 	*flags = fill >= slot->high_water ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
-	return class != WIRE_CLASS_file || fill < slot->ring_bytes - slot->ring_bytes / 4;
+	return (class != WIRE_CLASS_file && class != WIRE_CLASS_policy) ||
+	       fill < slot->ring_bytes - slot->ring_bytes / 4;
 }
 
 /* Send the record in the scratch and give the scratch back. */

@@ -4,21 +4,37 @@
  * call a table look-up; only a call that somebody watches goes on to its program.
  */
 #include "syscalls.h"
-#include "emit.h"
+#include "entry.h"
 
-#define TS_COMPAT 2
+#define EPERM 1
+#define EINVAL 22
 
 #define WATCHED(call, program) [__NR_##call] = 1,
 static const __u8 watched_calls[SYSCALL_NUMBERS] = {SYSCALL_EXITS(WATCHED)};
 #undef WATCHED
 
-/* Filled by the loader from SYSCALL_EXITS. */
+/* Filled by the loader from SYSCALL_EXITS; behind them REFUSED_EXIT. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
-	__uint(max_entries, SYSCALL_NUMBERS);
+	__uint(max_entries, SYSCALL_NUMBERS + 1);
 	__type(key, __u32);
 	__type(value, __u32);
 } on_exit_calls SEC(".maps");
+
+/* Of each call the errors that a session's filter may answer it with: enum refusal. Filled by the
+ * loader from the filter's own table. */
+__u8 refused_calls[SYSCALL_NUMBERS];
+
+/* The filter's answer comes back as the result, and the call's number stays where it was. What an
+ * entry other than ours is told is always the filter's. */
+static __always_inline bool is_refused(__u64 call, long ret)
+{
+	if (entry_of(call) != ENTRY_NATIVE)
+		return ret == -EPERM;
+	if (call >= SYSCALL_NUMBERS)
+		return false;
+	return refused_calls[call] & (ret == -EPERM ? REFUSAL_EPERM : REFUSAL_EINVAL);
+}
 
 /*
  * The return of every system call. One raw tracepoint is the cheapest hook that sees results
@@ -31,9 +47,13 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 {
 	__u64 call = regs->orig_ax;
 
+	if ((ret == -EPERM || ret == -EINVAL) && is_refused(call, ret)) {
+		bpf_tail_call(ctx, &on_exit_calls, REFUSED_EXIT);
+		return 0;
+	}
 	if (call >= SYSCALL_NUMBERS || !watched_calls[call])
 		return 0;
-	if (bpf_get_current_task_btf()->thread_info.status & TS_COMPAT)
+	if (entry_of(call) != ENTRY_NATIVE)
 		return 0;
 	bpf_tail_call(ctx, &on_exit_calls, call);
 	return 0;

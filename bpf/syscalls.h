@@ -27,6 +27,9 @@
 
 #define SYSCALL_NUMBERS 512
 
+/* Of `on_exit_calls`, behind the numbers: what a filter refused goes to on_exit_refused. */
+#define REFUSED_EXIT SYSCALL_NUMBERS
+
 /* clang-format off */
 #define SYSCALL_EXITS(CALL) \
 	CALL(open, on_exit_open) \

@@ -17,6 +17,7 @@ enum wire_class {
 	WIRE_CLASS_file,
 	WIRE_CLASS_net,
 	WIRE_CLASS_dns,
+	WIRE_CLASS_policy,
 	WIRE_CLASS_COUNT,
 };
 
@@ -88,6 +89,19 @@ struct session_slot {
 	__u64 ring_bytes; /* size of the ring */
 	__u32 pid_level;
 	__u32 flags; /* enum session_flag */
+};
+
+/* `entry` of an attempt: how the kernel was entered. On other ways numbers mean other calls. */
+enum call_entry {
+	ENTRY_NATIVE,
+	ENTRY_I386, /* int 0x80 and what else takes 32-bit calls */
+	ENTRY_X32,
+};
+
+/* What a filter may answer a call with, as bits of `refused_calls`. */
+enum refusal {
+	REFUSAL_EPERM = 1,
+	REFUSAL_EINVAL = 2,
 };
 
 /* `call` of a socket_call. */

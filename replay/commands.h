@@ -13,6 +13,8 @@ extern const struct command command_ps;
 extern const struct command command_replay;
 extern const struct command command_report;
 extern const struct command command_schema;
+extern const struct command command_search;
 extern const struct command command_show;
 extern const struct command command_stats;
 extern const struct command command_tree;
+extern const struct command command_verify;

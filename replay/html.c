@@ -54,21 +54,22 @@ FILE *html_escaping_json(FILE *to)
 /* ---- assets: the files themselves, put here by the assembler ---- */
 
 #define ASSET(name, path)                                                                          \
-	__asm__(".pushsection .rodata\n" #name "_begin: .incbin \"" path "\"\n" #name              \
-		"_end: .byte 0\n.popsection\n");                                                   \
-	extern const char name##_begin[], name##_end[] __attribute__((visibility("hidden")))
+	__asm__(".pushsection .rodata\n.balign 8\n" #name "_size: .quad 1f - " #name               \
+		"_text\n" #name "_text: .incbin \"" path "\"\n1: .byte 0\n.popsection\n");         \
+	extern const char name##_text[] __attribute__((visibility("hidden")));                     \
+	extern const uint64_t name##_size __attribute__((visibility("hidden")))
 
 ASSET(report_css, "dashboards/web/report.css");
 ASSET(report_js, "dashboards/web/report.js");
 
 struct asset asset_report_css(void)
 {
-	return (struct asset){report_css_begin, (size_t)(report_css_end - report_css_begin)};
+	return (struct asset){report_css_text, report_css_size};
 }
 
 struct asset asset_report_js(void)
 {
-	return (struct asset){report_js_begin, (size_t)(report_js_end - report_js_begin)};
+	return (struct asset){report_js_text, report_js_size};
 }
 
 int html_write_hash(FILE *out, struct asset asset)

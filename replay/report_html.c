@@ -41,7 +41,7 @@ static int write_head(struct html *h, const struct report *r)
 	fputs("; base-uri 'none'; form-action 'none'\">\n"
 	      "<meta name=\"referrer\" content=\"no-referrer\">\n"
 	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-	      "<link rel=\"icon\" href=\"data:,\">\n<title>vitrine session ",
+	      "<title>vitrine session ",
 	      h->out);
 	fputs(r->session, h->pen.out);
 	html_raw(h, "</title>\n<style>");
@@ -182,7 +182,7 @@ static int write_event_row(void *state, const struct report *r, const struct eve
 		fprintf(h->json, "%" PRIu64, pid->u64);
 	else
 		fputs("null", h->json);
-	fprintf(h->json, ",%u,", known ? e->kind : 0);
+	fprintf(h->json, ",%u,", known ? (unsigned int)e->kind : 0u);
 	h->line.length = 0;
 	rewind(h->text);
 	line_write(&h->text_pen, e);

@@ -165,26 +165,27 @@ int recorder_open(struct recorder *r, const struct recorder_open *o)
 	ride(&riders, "root_mount", o->root_mount_fd);
 	return send_message(
 		r,
-		json_pack("{s:s, s:s, s:I, s:I, s:I, s:s, s:I, s:s, s:I, s:O, s:O?, s:I, s:I}",
-			  "request", "open", "session", o->session, "slot", (json_int_t)o->slot,
-			  "ring_bytes", (json_int_t)o->ring_bytes, "high_water",
-			  (json_int_t)o->high_water, "on_loss", o->policy->on_loss, "disk_wait_s",
-			  (json_int_t)o->policy->disk_wait_s, "output", o->policy->output,
-			  "output_cap", (json_int_t)o->policy->output_cap, "watch_reads",
-			  o->policy->watch_reads, "secrets", o->secrets, "uid_base",
-			  (json_int_t)o->uid_base, "uid_count", (json_int_t)o->uid_count),
+		json_pack(
+			"{s:s, s:s, s:I, s:I, s:I, s:s, s:I, s:s, s:I, s:O, s:O?, s:O?, s:I, s:I}",
+			"request", "open", "session", o->session, "slot", (json_int_t)o->slot,
+			"ring_bytes", (json_int_t)o->ring_bytes, "high_water",
+			(json_int_t)o->high_water, "on_loss", o->policy->on_loss, "disk_wait_s",
+			(json_int_t)o->policy->disk_wait_s, "output", o->policy->output,
+			"output_cap", (json_int_t)o->policy->output_cap, "watch_reads",
+			o->policy->watch_reads, "secrets", o->secrets, "key", o->key, "uid_base",
+			(json_int_t)o->uid_base, "uid_count", (json_int_t)o->uid_count),
 		&riders);
 }
 
 int recorder_open_journal(struct recorder *r, const char *session, int journal_fd,
-			  const json_t *secrets)
+			  const json_t *secrets, const json_t *key)
 {
 	struct riders riders = {0};
 
 	ride(&riders, "journal", journal_fd);
 	return send_message(r,
-			    json_pack("{s:s, s:s, s:O?}", "request", "open", "session", session,
-				      "secrets", secrets),
+			    json_pack("{s:s, s:s, s:O?, s:O?}", "request", "open", "session",
+				      session, "secrets", secrets, "key", key),
 			    &riders);
 }
 
@@ -307,6 +308,20 @@ static void get_text(const json_t *body, const char *name, char *to, size_t room
 	snprintf(to, room, "%s", text ? text : "");
 }
 
+/* The recorder's word is taken for what it is: 32 bytes. */
+static bool get_note(const json_t *body, uint8_t note[32])
+{
+	char *bytes = NULL;
+	size_t size = 0;
+	bool is_note =
+		control_get_bytes(json_object_get(body, "note"), &bytes, &size) == 0 && size == 32;
+
+	if (is_note)
+		memcpy(note, bytes, size);
+	free(bytes);
+	return is_note;
+}
+
 void recorder_message_free(struct recorder_message *m)
 {
 	json_decref(m->verdict);
@@ -327,6 +342,7 @@ int recorder_receive(struct recorder *r, struct recorder_message *ret_message)
 		.records = get_number(raw.body, "records"),
 		.lost = get_number(raw.body, "lost"),
 	};
+	m.has_note = get_note(raw.body, m.note);
 	get_text(raw.body, "session", m.session, sizeof(m.session));
 	get_text(raw.body, "error", m.text, sizeof(m.text));
 	if (json_is_object(json_object_get(raw.body, "verdict")))

@@ -40,6 +40,7 @@ struct recorder_open {
 	const char *session;
 	const struct policy *policy;
 	const json_t *secrets; /* array of {name, value} */
+	const json_t *key;     /* that signs it: session_key_make */
 	uint32_t slot;
 	uint64_t ring_bytes, high_water;
 	uint32_t uid_base, uid_count;
@@ -56,7 +57,7 @@ struct recorder_open {
 int recorder_open(struct recorder *r, const struct recorder_open *open);
 /* The record of a session that never ran or whose supervisor was lost: no ring, only a journal. */
 int recorder_open_journal(struct recorder *r, const char *session, int journal_fd,
-			  const json_t *secrets);
+			  const json_t *secrets, const json_t *key);
 int recorder_event(struct recorder *r, const char *session, const char *kind, json_t *fields);
 int recorder_exec(struct recorder *r, const char *session, uint32_t exec, uint64_t cgroup,
 		  const struct streams *streams, bool tty);
@@ -88,6 +89,8 @@ struct recorder_message {
 	char text[256];
 	bool ended;		/* OPENED: the journal has its session.end already */
 	uint64_t records, lost; /* CLOSED */
+	bool has_note;		/* CLOSED: it was signed */
+	uint8_t note[32];	/* hash of the last checkpoint */
 	json_t *verdict;	/* CLOSED: fields of session.end as written; owned; may be NULL */
 };
 void recorder_message_free(struct recorder_message *m);

@@ -5,6 +5,7 @@
 #include "session_state.h"
 
 #include "jansson_cleanup.h"
+#include "session_key.h"
 
 #include <errno.h>
 #include <string.h>
@@ -70,6 +71,9 @@ static int end_manifest(struct session *s, const struct recorder_message *m)
 		manifest_write(s->dir_fd, manifest);
 		return -m->error;
 	}
+	r = m->has_note ? session_key_end(s->host, s->manifest.id, m->note) : 0;
+	if (r < 0)
+		return r;
 	manifest->state = SESSION_ENDED;
 	manifest->ended_ns = session_clock_ns(CLOCK_REALTIME);
 	manifest->records = m->records;

@@ -6,8 +6,10 @@
 #include "session_state.h"
 
 #include "control.h"
+#include "jansson_cleanup.h"
 #include "process_start.h"
 #include "record/cleanup.h"
+#include "session_key.h"
 #include "slot.h"
 
 #include <errno.h>
@@ -185,15 +187,24 @@ void session_tear_down(struct session *s)
 
 int session_open_record(struct session *s)
 {
+	cleanup(json) json_t *key = NULL;
+	int r = session_key_make(s->host, s->manifest.id, &key);
+
+	if (r < 0) {
+		log_write(&s->host->log, LOG_LEVEL_ERROR, "session %s: no key to sign with: %s",
+			  s->manifest.id, strerror(-r));
+		return r;
+	}
 	if (s->is_bare)
 		return recorder_open_journal(s->host->recorder, s->manifest.id, s->dir_fd,
-					     s->request.secrets);
+					     s->request.secrets, key);
 
 	const struct sandbox_info *info = sandbox_info(s->sandbox);
 	struct recorder_open open = {
 		.session = s->manifest.id,
 		.policy = &s->request.policy,
 		.secrets = s->request.secrets,
+		.key = key,
 		.slot = s->watch.slot,
 		.ring_bytes = s->watch.ring_bytes,
 		.high_water = s->watch.high_water,

@@ -9,6 +9,7 @@
 
 extern const struct command command_run;
 extern const struct command command_policy;
+extern const struct command command_seccomp;
 extern const struct command command_help;
 extern const struct command command_version;
 
@@ -25,8 +26,10 @@ static const struct program vitrine = {
 		"while the session runs and afterwards, without a daemon.",
 	.commands = (const struct command *const[]){
 		&command_run, &command_ps, &command_show, &command_replay, &command_tree,
-		&command_files, &command_hosts, &command_lineage, &command_diff, &command_stats, &command_report,
+		&command_files, &command_hosts, &command_lineage, &command_diff, &command_stats, &command_report, &command_search,
 		&command_export, &command_policy, &command_schema,
+		&command_verify,
+		&command_seccomp,
 		&command_help, &command_version, NULL},
 	.sections = (const struct command_section[]){
 		{"EXAMPLES",

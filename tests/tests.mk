@@ -34,7 +34,7 @@ check-e2e: all $(B)/tests/acts $(B)/tests/write-journal
 
 KERNELS ?= bookworm trixie
 KERNEL_CACHE := build/kernels
-KERNEL_TESTS := tests/e2e/10-acts.t
+KERNEL_TESTS := tests/e2e/10-acts.t tests/e2e/66-attempts.t
 GUEST_RUN = VITRINE_BIN=/vitrine/bin VITRINE_TESTS=/vitrine sh /vitrine/e2e/$(notdir $(t))
 
 deps-kernels:
@@ -72,7 +72,8 @@ bench: deps
 FUZZ_SRC := $(filter-out tests/fuzz/driver.c,$(wildcard tests/fuzz/*.c))
 FUZZERS := $(notdir $(FUZZ_SRC:.c=))
 FUZZ_SECONDS ?= 60
-FUZZ_SRC_OF_LIBS = $(record_src) $(redact_src) $(capture_src) $(supervisor_src) $(replay_src)
+FUZZ_SRC_OF_LIBS = $(record_src) $(redact_src) $(capture_src) $(supervisor_src) $(replay_src) \
+	supervisor/sandbox/syscall_policy.c supervisor/sandbox/syscall_arguments.c
 FUZZ_OBJ = $(patsubst %.c,$(B)/fuzz/obj/%.o,$(filter-out supervisor/capture/sensors.c,$(FUZZ_SRC_OF_LIBS)))
 FUZZ_FLAGS = -std=gnu17 -g -O1 -w $(CPPFLAGS)
 

@@ -502,6 +502,23 @@ for (const table of document.querySelectorAll('table')) {
 	table.before(above);
 }
 
+/* ---- records are read while nobody waits, so that the first filter by a field is fast ---- */
+
+let ready = 0;
+
+function readAhead(deadline) {
+	while (ready < rows.length && deadline.timeRemaining() > 2) {
+		const end = Math.min(rows.length, ready + 200);
+		while (ready < end)
+			object(ready++);
+	}
+	if (ready < rows.length)
+		requestIdleCallback(readAhead);
+}
+
+if (window.requestIdleCallback)
+	requestIdleCallback(readAhead);
+
 /* ---- a link to a filter and a record ---- */
 
 const asked = new URLSearchParams(location.hash.slice(1));

@@ -17,6 +17,7 @@ struct job {
 	struct job *next;
 	struct journal *journal; /* owned until it is closed */
 	int error;
+	uint8_t note[HASH_SIZE];
 	closer_done *done;
 	void *context;
 };
@@ -75,7 +76,7 @@ static void *run(void *context)
 	uint64_t one = 1;
 
 	for (struct job *job = next_job(c); job; job = next_job(c)) {
-		job->error = journal_close(take(job->journal));
+		job->error = journal_close_noted(take(job->journal), job->note);
 		pthread_mutex_lock(&c->lock);
 		list_add(&c->closed, job);
 		pthread_mutex_unlock(&c->lock);
@@ -95,7 +96,7 @@ static void tell_closed(struct closer *c)
 		pthread_mutex_unlock(&c->lock);
 		if (!job)
 			return;
-		job->done(job->context, job->error);
+		job->done(job->context, job->error, job->note);
 		free(job);
 	}
 }
@@ -176,7 +177,10 @@ void closer_add(struct closer *c, struct journal *journal, closer_done *done, vo
 	struct job *job = malloc(sizeof(*job));
 
 	if (!job) {
-		done(context, journal_close(journal));
+		uint8_t note[HASH_SIZE];
+		int error = journal_close_noted(journal, note);
+
+		done(context, error, note);
 		return;
 	}
 	*job = (struct job){.journal = journal, .done = done, .context = context};

@@ -10,8 +10,9 @@
 
 struct closer;
 
-/* Called in the loop when the journal is closed. @error: 0 or -errno. */
-typedef void closer_done(void *context, int error);
+/* Called in the loop when the journal is closed. @error: 0 or -errno; @note: hash of its last
+ * checkpoint, zero if it has none. */
+typedef void closer_done(void *context, int error, const uint8_t note[HASH_SIZE]);
 
 /* Start the thread. 0 or -errno. */
 int closer_start(sd_event *loop, int64_t priority, struct closer **ret_closer);

@@ -59,7 +59,7 @@ static void look_for_end(struct recording *r)
 static int open_journal(struct recording *r, const char **ret_why)
 {
 	const struct recording_options *o = &r->options;
-	struct journal_options options = {.session = r->session, .compress = true};
+	struct journal_options options = {.session = r->session, .compress = true, .key = o->key};
 
 	int e = redactor_new(r->host->key, o->secrets, o->secret_count, &r->redactor);
 	if (e == -EINVAL)
@@ -109,6 +109,7 @@ int recording_new(struct recording_host *host, const struct recording_options *o
 	/* What was borrowed for the opening alone. */
 	r->options.session = r->session;
 	r->options.secrets = NULL;
+	r->options.key = NULL;
 	r->options.watch_reads = NULL;
 	r->options.journal_fd = -1;
 	*ret_recording = r;

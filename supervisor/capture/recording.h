@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "../record/checkpoints.h"
 #include "../redact/redact.h"
 #include "exec_relays.h"
 #include "freeze.h"
@@ -49,6 +50,7 @@ struct recording_options {
 	const json_t *watch_reads;
 	const struct redact_secret *secrets;
 	size_t secret_count;
+	const struct checkpoints_key *key; /* signs it; borrowed for the opening; NULL: unsigned */
 	uint32_t uid_base, uid_count;
 	int journal_fd; /* directory; borrowed */
 	/* Taken over on success, except where -1. Without a ring only the journal is there. */

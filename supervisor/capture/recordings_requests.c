@@ -46,7 +46,8 @@ static int use_crypto(struct call *c)
 		return call_refuse(c, e, "cannot set up redaction");
 	redact_digest(redactor, "", 0, digest);
 	redactor_free(redactor);
-	return 0;
+	e = sign_public(c->all->host.key, digest);
+	return e < 0 ? call_refuse(c, e, "cannot set up signing") : 0;
 }
 
 static int cage(struct call *c)
@@ -163,6 +164,30 @@ static int read_secrets(struct call *c, struct redact_secret **ret_secrets, size
 	return 0;
 }
 
+/* The key that signs the record; without one it goes unsigned. */
+static int read_signing(struct call *c, uint8_t seed[SIGN_SEED_SIZE], struct checkpoints_key *key,
+			const struct checkpoints_key **ret_key)
+{
+	const json_t *given = json_object_get(c->body, "key");
+	cleanup(free) char *bytes = NULL;
+	size_t size = 0;
+
+	if (!json_is_object(given))
+		return 0;
+	int e = control_get_bytes(json_object_get(given, "seed"), &bytes, &size);
+	*key = (struct checkpoints_key){
+		.origin = json_string_value(json_object_get(given, "origin")),
+		.opened = json_string_value(json_object_get(given, "opened")),
+		.seed = seed,
+	};
+	if (e < 0 || size != SIGN_SEED_SIZE || !key->origin || !key->opened)
+		return call_refuse(c, -EINVAL, "what signs the record is no key");
+	memcpy(seed, bytes, size);
+	explicit_bzero(bytes, size);
+	*ret_key = key;
+	return 0;
+}
+
 static int read_options(struct call *c, struct recording_options *o)
 {
 	static const char *const losses[] = {"freeze", "count", "kill", NULL};
@@ -221,6 +246,8 @@ static int serve_open(struct call *c)
 	};
 	struct recording *recording = NULL;
 	struct redact_secret *secrets = NULL;
+	uint8_t seed[SIGN_SEED_SIZE] = {0};
+	struct checkpoints_key key;
 	size_t count = 0;
 
 	if (!options.session)
@@ -228,6 +255,8 @@ static int serve_open(struct call *c)
 	if (recordings_find(c->all, options.session))
 		return call_refuse(c, -EEXIST, "the session is open already");
 	int e = read_options(c, &options);
+	if (e == 0)
+		e = read_signing(c, seed, &key, &options.key);
 	if (e == 0)
 		e = read_secrets(c, &secrets, &count);
 	if (e < 0)
@@ -237,6 +266,7 @@ static int serve_open(struct call *c)
 	options.secret_count = count;
 	e = recording_new(&c->all->host, &options, &recording, &c->why);
 	free_secrets(secrets, count);
+	explicit_bzero(seed, sizeof(seed));
 	if (e < 0)
 		return e;
 
@@ -282,14 +312,17 @@ struct closing {
 	int error;     /* 0, or the errno for which the journal is not whole */
 };
 
-static void on_journal_closed(void *context, int error)
+static void on_journal_closed(void *context, int error, const uint8_t note[HASH_SIZE])
 {
+	static const uint8_t unsigned_note[HASH_SIZE];
 	struct closing *closing = context;
 
 	if (closing->error == 0)
 		closing->error = -error;
 	if (closing->error)
 		put_error(closing->reply, closing->error, "the journal is not whole");
+	else if (memcmp(note, unsigned_note, HASH_SIZE) != 0)
+		json_object_set_new(closing->reply, "note", control_base64(note, HASH_SIZE));
 	recordings_send(closing->all, closing->reply);
 	free(closing);
 }

@@ -10,6 +10,7 @@
 
 #include "../../bpf/syscalls.h"
 #include "../record/cleanup.h"
+#include "../sandbox/syscall_policy.h"
 #include "ring_pool.h"
 #include "tracefs.h"
 #include "vitrine.skel.h"
@@ -46,6 +47,7 @@ static const struct {
 #define TAIL_CALL(call, program) {#call, __NR_##call, #program},
 	SYSCALL_EXITS(TAIL_CALL)
 #undef TAIL_CALL
+	{"refused", REFUSED_EXIT, "on_exit_refused"},
 };
 /* clang-format on */
 #define TAIL_CALLS (sizeof(tail_calls) / sizeof(*tail_calls))
@@ -202,6 +204,21 @@ static int fill_tail_calls(struct sensors *s, char ret_error[ERROR_SIZE])
 	return 0;
 }
 
+/* The errors that the filter of sessions gives, from its table. */
+static void fill_refused_calls(struct sensors *s)
+{
+	for (size_t i = 0; i < syscall_rule_count; i++) {
+		const struct syscall_rule *rule = &syscall_rules[i];
+
+		if (rule->call < 0 || rule->call >= SYSCALL_NUMBERS)
+			continue;
+		if (rule->error == EPERM)
+			s->skel->bss->refused_calls[rule->call] |= REFUSAL_EPERM;
+		else if (rule->error == EINVAL)
+			s->skel->bss->refused_calls[rule->call] |= REFUSAL_EINVAL;
+	}
+}
+
 /* Room above the mark for what comes before a freeze takes effect; file records stop at three
  * quarters, so for them it has to be below that. */
 static uint64_t high_water_of(uint64_t ring_bytes)
@@ -343,6 +360,7 @@ static int load(struct sensors *s, char ret_error[ERROR_SIZE])
 		return r;
 	}
 
+	fill_refused_calls(s);
 	r = fill_tail_calls(s, ret_error);
 	if (r < 0)
 		return r;

@@ -48,8 +48,8 @@ enum redact_class {
 	CLASS(file)                                                                                \
 	CLASS(net)                                                                                 \
 	CLASS(dns)                                                                                 \
-	CLASS(output)                                                                              \
 	CLASS(policy)                                                                              \
+	CLASS(output)                                                                              \
 	CLASS(session)
 
 enum event_class {

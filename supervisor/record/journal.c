@@ -5,6 +5,7 @@
 #include "journal.h"
 #include "cleanup.h"
 #include "codec.h"
+#include "notary.h"
 #include "pack.h"
 #include "seal.h"
 #include "tail.h"
@@ -44,6 +45,9 @@ struct journal {
 	struct chain *chain;
 	uint64_t block_since_ns; /* when the open block first was in the file; 0: not yet */
 	struct packer *packer;
+	struct notary *notary;	   /* NULL: it goes unsigned */
+	enum checkpoint_kind owed; /* kind of the checkpoint that could not be written */
+	bool is_owing;
 
 	uint8_t *queue;
 	size_t queue_room, queue_size, queue_done;
@@ -131,9 +135,41 @@ static int sync_before(struct journal *j)
 	return 0;
 }
 
-static int leave_segment(struct journal *j)
+static int sync_all(struct journal *j)
 {
 	int r = sync_before(j);
+
+	if (!r && j->fd >= 0)
+		r = sync_file(j, j->fd);
+	if (r || j->dir_synced)
+		return r;
+	r = sync_file(j, j->dir_fd);
+	j->dir_synced = !r;
+	return r;
+}
+
+/* Sign what is written, once it is on disk. What fails is owed, and done by the next advance. */
+static int sign(struct journal *j, enum checkpoint_kind kind)
+{
+	const struct journal_system *system = j->options.system;
+	uint64_t begun_ns = system->boot_ns(system->context);
+	int r;
+
+	j->owed = kind;
+	j->is_owing = true;
+	r = j->next_seq > 1 ? sync_all(j) : 0;
+	if (!r)
+		r = notary_sign(j->notary, kind, j->chain, system->time_ns(system->context),
+				system->boot_ns(system->context) - begun_ns);
+	j->is_owing = r != 0;
+	if (r)
+		j->error = r;
+	return r;
+}
+
+static int leave_segment(struct journal *j)
+{
+	int r = j->notary ? sign(j, CHECKPOINT_TURN) : sync_before(j);
 
 	if (r)
 		return r;
@@ -187,6 +223,8 @@ static int advance(struct journal *j)
 {
 	int r = j->sync_failed ? -EIO : write_queue(j);
 
+	if (!r && j->is_owing && j->owed != CHECKPOINT_TURN)
+		r = sign(j, j->owed);
 	while (!r && (j->step == STEP_LEAVE || j->step == STEP_MAKE)) {
 		r = j->step == STEP_LEAVE ? leave_segment(j) : make_segment(j);
 		if (!r)
@@ -285,6 +323,9 @@ static int append(struct journal *j, const struct event *e, uint64_t *ret_seq)
 	size = codec_encode(e, j->next_seq, at + FRAME_HEAD_SIZE);
 	frame = queue_frame(j, FRAME_RECORD, size);
 	chain_add(j->chain, frame, j->next_seq, e->time_ns);
+	if (j->notary)
+		notary_add(j->notary,
+			   (struct bytes){(const uint8_t *)frame.data + FRAME_HEAD_SIZE, size});
 	if (ret_seq)
 		*ret_seq = j->next_seq;
 	j->next_seq++;
@@ -313,25 +354,14 @@ int journal_flush(struct journal *j, uint64_t now_ns)
 			return r;
 	}
 	r = advance(j);
+	if (!r && j->notary && notary_is_due(j->notary, now_ns))
+		r = sign(j, CHECKPOINT_PLAIN);
 	return r ? r : turn_over(j);
 }
 
 int journal_retry(struct journal *j)
 {
 	return advance(j);
-}
-
-static int sync_all(struct journal *j)
-{
-	int r = sync_before(j);
-
-	if (!r)
-		r = sync_file(j, j->fd);
-	if (r || j->dir_synced)
-		return r;
-	r = sync_file(j, j->dir_fd);
-	j->dir_synced = !r;
-	return r;
 }
 
 int journal_sync(struct journal *j)
@@ -428,15 +458,21 @@ static int go_on(struct journal *j)
 		j->step = tail.number ? STEP_WAIT : STEP_MAKE;
 	else
 		r = enter_segment(j, &tail);
+	if (!r && j->options.key)
+		r = notary_new(j->dir_fd, j->options.key, j->next_seq, &j->notary);
 	if (!r && tail.gap)
 		r = declare_gap(j, tail.gap);
-	return r ? r : advance(j);
+	if (!r)
+		r = advance(j);
+	j->options.key = NULL; /* borrowed until here */
+	return !r && j->notary ? sign(j, CHECKPOINT_PLAIN) : r;
 }
 
 static void journal_free(struct journal *j)
 {
 	packer_free(j->packer);
 	chain_free(j->chain);
+	notary_free(j->notary);
 	if (j->fd >= 0)
 		close(j->fd);
 	if (j->before_fd >= 0)
@@ -481,15 +517,36 @@ static int close_segment(struct journal *j)
 	return r ? r : sync_all(j);
 }
 
-int journal_close(struct journal *j)
+static int sign_end(struct journal *j, uint8_t ret_note[HASH_SIZE])
+{
+	int r = sign(j, CHECKPOINT_END);
+
+	if (!r)
+		r = sync_file(j, notary_fd(j->notary));
+	if (!r)
+		memcpy(ret_note, notary_last(j->notary), HASH_SIZE);
+	return r;
+}
+
+int journal_close_noted(struct journal *j, uint8_t ret_note[HASH_SIZE])
 {
 	int r;
 
+	memset(ret_note, 0, HASH_SIZE);
 	if (!j)
 		return 0;
 	r = close_segment(j);
+	if (!r && j->notary)
+		r = sign_end(j, ret_note);
 	while (!r && j->options.compress && packer_step(j->packer, j->number + 1))
 		;
 	journal_free(j);
 	return r;
+}
+
+int journal_close(struct journal *j)
+{
+	uint8_t note[HASH_SIZE];
+
+	return journal_close_noted(j, note);
 }

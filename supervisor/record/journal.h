@@ -9,6 +9,7 @@
 #pragma once
 
 #include "../redact/redacted.h"
+#include "checkpoints.h"
 #include "event.h"
 
 #include <stdint.h>
@@ -35,6 +36,7 @@ struct journal_options {
 	bool compress;		 /* zlib-compress segments when they are complete */
 	uint64_t compress_least; /* but not those smaller than this; 0: 256 KiB */
 	const struct journal_system *system; /* NULL: journal_kernel; borrowed for its life */
+	const struct checkpoints_key *key; /* to sign checkpoints; copied. NULL: it goes unsigned */
 };
 
 /*
@@ -54,8 +56,11 @@ int journal_open(int dir_fd, const struct journal_options *options, struct journ
  */
 int journal_append(struct journal *j, const struct redacted *record, uint64_t *ret_seq);
 
-/* write(2) all that was appended. Seals the block where it is full or old (@now_ns: monotonic). 0
- * or -errno. */
+/*
+ * write(2) all that was appended. Seals the block where it is full or old (@now_ns: monotonic), and
+ * with a key writes a checkpoint where one is due: a second after the last one if there is anything
+ * new, after 1,000 records unless the disk is slow to sync, and every minute. 0 or -errno.
+ */
 int journal_flush(struct journal *j, uint64_t now_ns);
 
 /*
@@ -80,6 +85,8 @@ uint64_t journal_next_seq(const struct journal *j);
 /* Size of all its segments. */
 uint64_t journal_bytes(const struct journal *j);
 
-/* Flush, seal, sync, finish the segment and free. NULL is allowed. Returns the first error, frees
- * in any case. */
+/* Flush, seal, sync, finish the segment, sign the end and free. NULL is allowed. Returns the first
+ * error, frees in any case. */
 int journal_close(struct journal *j);
+/* The same; @ret_note is the hash of the last checkpoint, zero if there is none. */
+int journal_close_noted(struct journal *j, uint8_t ret_note[HASH_SIZE]);

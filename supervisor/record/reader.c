@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -43,6 +44,9 @@ struct reader {
 	uint64_t next_seq; /* the number that has to come, if that is known */
 	uint64_t wanted;   /* records below are passed over */
 	struct open_block block;
+	EVP_MD_CTX *content; /* of the open block; NULL: not asked for */
+	uint64_t blocks;     /* closed ones */
+	struct bytes payload;
 	bool previous_known;
 	uint8_t previous[HASH_SIZE]; /* hash of the block before, if that is known */
 
@@ -79,6 +83,7 @@ void reader_free(struct reader *r)
 	if (!r)
 		return;
 	segment_free(r->segment);
+	EVP_MD_CTX_free(r->content);
 	if (r->dir_fd >= 0)
 		close(r->dir_fd);
 	free(r);
@@ -124,6 +129,13 @@ static const char *take_up(struct reader *r, struct segment *s)
 	return why;
 }
 
+static void open_block(struct reader *r, bool is_known)
+{
+	r->block = (struct open_block){.is_known = is_known};
+	if (r->content && EVP_DigestInit_ex(r->content, EVP_sha256(), NULL) != 1)
+		r->block.is_known = false;
+}
+
 /* Where the segment begins, its head says what has to come. */
 static void begin_segment(struct reader *r)
 {
@@ -132,7 +144,8 @@ static void begin_segment(struct reader *r)
 	r->seq_known = r->previous_known = true;
 	r->next_seq = head->first_seq;
 	memcpy(r->previous, head->previous, HASH_SIZE);
-	r->block = (struct open_block){.is_known = true};
+	r->blocks = head->blocks;
+	open_block(r, true);
 }
 
 static enum reader_state open_segment(struct reader *r, uint32_t number)
@@ -201,7 +214,21 @@ static enum reader_state take_record(struct reader *r, const struct frame *frame
 	r->block.count++;
 	r->block.bytes += frame->whole.size;
 	r->block.crc = crc32c(r->block.crc, frame->whole.data, frame->whole.size);
+	if (r->content && EVP_DigestUpdate(r->content, frame->whole.data, frame->whole.size) != 1)
+		r->block.is_known = false;
+	r->payload = frame->payload;
 	return READER_RECORD;
+}
+
+/* What was read of the block hashes to what its seal says, as far as that was asked for. */
+static bool is_content(struct reader *r, const struct seal *seal)
+{
+	uint8_t hash[HASH_SIZE];
+
+	if (!r->content)
+		return true;
+	return EVP_DigestFinal_ex(r->content, hash, NULL) == 1 &&
+	       !memcmp(hash, seal->content, HASH_SIZE);
 }
 
 static enum reader_state take_seal(struct reader *r, const struct frame *frame)
@@ -215,12 +242,15 @@ static enum reader_state take_seal(struct reader *r, const struct frame *frame)
 	if (block.is_known && (seal.count != block.count || seal.bytes != block.bytes ||
 			       seal.crc != block.crc || seal.first_seq + seal.count != r->next_seq))
 		why = "a block is not what its seal says";
+	else if (block.is_known && (seal.block != r->blocks || !is_content(r, &seal)))
+		why = "a block is not what its seal says";
 	else if (r->previous_known && memcmp(seal.previous, r->previous, HASH_SIZE) != 0)
 		why = "a block does not name the one before it";
 
 	seal_hash(frame->payload.data, r->previous);
 	r->previous_known = true;
-	r->block = (struct open_block){.is_known = true};
+	r->blocks = seal.block + 1;
+	open_block(r, true);
 	return why ? stop(r, WAY_NEXT_FRAME, frame->offset, why) : READER_RECORD;
 }
 
@@ -233,7 +263,8 @@ static enum reader_state take_finish(struct reader *r, const struct frame *frame
 		return stop(r, WAY_NEXT_FRAME, frame->offset, "a segment's end that is not one");
 	if ((r->block.is_known && r->block.count) ||
 	    (r->seq_known && finish.next_seq != r->next_seq) ||
-	    (r->previous_known && memcmp(finish.last, r->previous, HASH_SIZE) != 0)) {
+	    (r->previous_known && (memcmp(finish.last, r->previous, HASH_SIZE) != 0 ||
+				   finish.blocks != (uint32_t)r->blocks))) {
 		why = "the segment is not what its end says";
 		note_damage(r, r->number, frame->offset, why);
 	}
@@ -324,7 +355,7 @@ bool reader_skip_damage(struct reader *r)
 		return false;
 	if (r->way_on != WAY_NEXT_FRAME) {
 		r->seq_known = r->previous_known = false;
-		r->block = (struct open_block){0};
+		open_block(r, false);
 	}
 	if (r->way_on == WAY_RESYNC && !segment_resync(r->segment))
 		r->way_on = WAY_SEGMENT;
@@ -378,6 +409,7 @@ static void find_block(struct reader *r, uint64_t seq)
 				break;
 			start = segment_offset(r->segment);
 			r->next_seq = seal.first_seq + seal.count;
+			r->blocks = seal.block + 1;
 			seal_hash(frame.payload.data, r->previous);
 		}
 		if (frame.type == FRAME_PACKED && packed_head_get(frame.payload, &packed)) {
@@ -385,6 +417,7 @@ static void find_block(struct reader *r, uint64_t seq)
 				break;
 			start = segment_offset(r->segment);
 			r->next_seq = packed.first_seq + packed.count;
+			r->blocks++;
 			r->previous_known = false;
 		}
 	}
@@ -404,6 +437,30 @@ int reader_seek(struct reader *r, uint64_t seq)
 	begin_segment(r);
 	find_block(r, seq);
 	r->wanted = seq;
+	return 0;
+}
+
+struct bytes reader_payload(const struct reader *r)
+{
+	return r->payload;
+}
+
+uint64_t reader_blocks(const struct reader *r)
+{
+	return r->blocks;
+}
+
+const uint8_t *reader_last_block(const struct reader *r)
+{
+	return r->previous;
+}
+
+int reader_check_content(struct reader *r)
+{
+	r->content = EVP_MD_CTX_new();
+	if (!r->content)
+		return -ENOMEM;
+	open_block(r, r->block.is_known && !r->block.count);
 	return 0;
 }
 

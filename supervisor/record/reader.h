@@ -44,6 +44,17 @@ int reader_seek(struct reader *r, uint64_t seq);
  * damage is the caller's to show. What is read then follows with a hole in its numbers.
  */
 bool reader_skip_damage(struct reader *r);
+/* Bytes of the last record that was read, as codec.h has them: what its leaf in the tree is made
+ * of. Valid until the next call. */
+struct bytes reader_payload(const struct reader *r);
+
+/* Blocks that were closed by seals up to the last record read, and the hash of the last of them. */
+uint64_t reader_blocks(const struct reader *r);
+const uint8_t *reader_last_block(const struct reader *r);
+
+/* From now on hold each block against the SHA-256 in its seal, too. 0 or -ENOMEM. */
+int reader_check_content(struct reader *r);
+
 /* NULL where there is none. */
 const struct reader_damage *reader_damage(const struct reader *r);
 

@@ -287,10 +287,22 @@ enum segment_state segment_next_head(struct segment *s, struct frame *ret_frame)
 	return SEGMENT_FRAME;
 }
 
+/* A packed head says of its block what the block's own seal does. */
+static bool is_head_of(const struct packed_head *head, const uint8_t *block)
+{
+	struct seal seal;
+
+	if (head->bytes < FRAME_HEAD_SIZE + SEAL_SIZE)
+		return false;
+	return seal_get((struct bytes){block + head->bytes - SEAL_SIZE, SEAL_SIZE}, &seal) &&
+	       seal.first_seq == head->first_seq && seal.count == head->count;
+}
+
 /* Unpack @packed, which was read at s->block_offset. */
 static bool unpack(struct segment *s, struct bytes packed)
 {
 	struct packed_head head;
+	uLong used = packed.size - PACKED_HEAD_SIZE;
 	uLongf size;
 
 	if (!packed_head_get(packed, &head) || head.bytes / RATIO_MOST > packed.size)
@@ -298,9 +310,10 @@ static bool unpack(struct segment *s, struct bytes packed)
 	if (!grow(&s->block, &s->block_room, head.bytes + 1))
 		return false;
 	size = head.bytes;
-	if (uncompress(s->block, &size, (const uint8_t *)packed.data + PACKED_HEAD_SIZE,
-		       packed.size - PACKED_HEAD_SIZE) != Z_OK ||
-	    size != head.bytes)
+	if (uncompress2(s->block, &size, (const uint8_t *)packed.data + PACKED_HEAD_SIZE, &used) !=
+		    Z_OK ||
+	    size != head.bytes || used != packed.size - PACKED_HEAD_SIZE ||
+	    !is_head_of(&head, s->block))
 		return false;
 	s->block_size = head.bytes;
 	s->block_at = 0;

@@ -1,5 +1,5 @@
 /*
- * The system call filter of commands, compiled from seccomp.def. See sandbox.h.
+ * The system call filter of commands, compiled from the table of syscall_policy.h. See sandbox.h.
  *
  * Two programs of libseccomp are linked into one, as within one of them rules that overlap have no
  * order: the first refuses by arguments and allows the rest, and where it allows, the second
@@ -11,54 +11,14 @@
  */
 #include "../record/cleanup.h"
 #include "sandbox.h"
+#include "syscall_policy.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/filter.h>
-#include <linux/netlink.h>
 #include <linux/seccomp.h>
-#include <seccomp.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/personality.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-
-#include <linux/sched.h>
-
-#define TMPFILE_BIT (O_TMPFILE & ~O_DIRECTORY)
-#define LOW_HALF 0xffffffffu
-
-#define COMPARE(argument, op, value)                                                               \
-	{                                                                                          \
-		argument, op, value                                                                \
-	}
-#define BITS(argument, mask, value)                                                                \
-	{                                                                                          \
-		argument, SCMP_CMP_MASKED_EQ, mask, value                                          \
-	}
-#define LOW(argument, value) BITS(argument, LOW_HALF, value)
-#define COMPARISONS_MAX 2
-
-struct rule {
-	int call; /* negative: not on this machine */
-	uint32_t action;
-	struct scmp_arg_cmp compare[COMPARISONS_MAX]; /* op 0: none */
-};
-
-static const struct rule by_argument[] = {
-#define REFUSE_IF(name, error, why, ...) {SCMP_SYS(name), SCMP_ACT_ERRNO(error), {__VA_ARGS__}},
-#include "seccomp.def"
-};
-
-static const struct rule by_number[] = {
-#define ALLOW(name) {SCMP_SYS(name), SCMP_ACT_ALLOW},
-#define ALLOW_IF(name, comparison) {SCMP_SYS(name), SCMP_ACT_ALLOW, {comparison}},
-#define REFUSE(name, error, why) {SCMP_SYS(name), SCMP_ACT_ERRNO(error)},
-#include "seccomp.def"
-};
 
 struct program {
 	struct sock_filter *code;
@@ -102,8 +62,17 @@ static int export(scmp_filter_ctx context, struct program *ret_program)
 	return 0;
 }
 
-static int compile(uint32_t otherwise, const struct rule *rules, size_t count,
-		   struct program *ret_program)
+static int add_rule(scmp_filter_ctx context, const struct syscall_rule *rule)
+{
+	uint32_t action = rule->error ? SCMP_ACT_ERRNO(rule->error) : SCMP_ACT_ALLOW;
+
+	if (rule->call < 0)
+		return 0;
+	return seccomp_rule_add_array(context, action, rule->call, syscall_rule_compares(rule),
+				      rule->compare);
+}
+
+static int compile(uint32_t otherwise, enum syscall_stage stage, struct program *ret_program)
 {
 	cleanup(context) scmp_filter_ctx context = seccomp_init(otherwise);
 	if (!context)
@@ -112,16 +81,9 @@ static int compile(uint32_t otherwise, const struct rule *rules, size_t count,
 	int r = seccomp_attr_set(context, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(EPERM));
 	if (r == 0)
 		r = seccomp_attr_set(context, SCMP_FLTATR_CTL_OPTIMIZE, 2);
-	for (size_t i = 0; r == 0 && i < count; i++) {
-		const struct rule *rule = &rules[i];
-		unsigned compares = 0;
-
-		while (compares < COMPARISONS_MAX && rule->compare[compares].op)
-			compares++;
-		if (rule->call >= 0)
-			r = seccomp_rule_add_array(context, rule->action, rule->call, compares,
-						   rule->compare);
-	}
+	for (size_t i = 0; r == 0 && i < syscall_rule_count; i++)
+		if (syscall_rules[i].stage == stage)
+			r = add_rule(context, &syscall_rules[i]);
 	return r < 0 ? r : export(context, ret_program);
 }
 
@@ -147,17 +109,15 @@ static int link_programs(const struct program *first, const struct program *seco
 	return 0;
 }
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 int seccomp_compile(struct sock_filter **ret_filter, size_t *ret_count)
 {
 	cleanup(program) struct program first = {0}, second = {0};
 	struct program whole;
 
-	int r = compile(SCMP_ACT_ALLOW, by_argument, COUNT(by_argument), &first);
+	int r = compile(SCMP_ACT_ALLOW, SYSCALL_BY_ARGUMENT, &first);
 	if (r < 0)
 		return r;
-	r = compile(SCMP_ACT_ERRNO(ENOSYS), by_number, COUNT(by_number), &second);
+	r = compile(SCMP_ACT_ERRNO(ENOSYS), SYSCALL_BY_NUMBER, &second);
 	if (r < 0)
 		return r;
 	r = link_programs(&first, &second, &whole);

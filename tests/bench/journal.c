@@ -1,6 +1,7 @@
 /*
- * What one core appends to a journal: redaction with secrets, encoding, checksum, hash and
- * write(2), beside what SHA-256 alone does in the same run. `bench-journal [RECORDS [DIRECTORY]]`.
+ * What one core appends to a journal: redaction with secrets, encoding, checksum, hash, tree,
+ * signed checkpoints and write(2), beside what SHA-256 alone does in the same run. `bench-journal
+ * [RECORDS [DIRECTORY]]`.
  */
 #include "supervisor/record/journal.h"
 #include "supervisor/record/cleanup.h"
@@ -135,6 +136,7 @@ static void clean_up(int dir_fd, const char *path)
 		snprintf(name, sizeof(name), "%06u.vtj", i);
 		unlinkat(dir_fd, name, 0);
 	}
+	unlinkat(dir_fd, CHECKPOINTS_FILE, 0);
 	rmdir(path);
 }
 
@@ -147,7 +149,9 @@ static void run(int dir_fd, uint64_t count)
 		{"DATABASE", "postgres://user:password@host/name", 34},
 	};
 	static const uint8_t key[32] = "a key that is used nowhere else";
-	struct journal_options options = {.session = "bench"};
+	static const uint8_t seed[SIGN_SEED_SIZE] = "a seed that is used nowhere else";
+	const struct checkpoints_key signing = {"host/bench", "nobody vouches for it", seed};
+	struct journal_options options = {.session = "bench", .key = &signing};
 	struct redactor *redactor;
 	struct journal *j;
 	double written, read;
@@ -163,7 +167,7 @@ static void run(int dir_fd, uint64_t count)
 	if (back != count)
 		must(-EBADMSG, "records are missing");
 
-	printf("journal append incl. redaction and hash      %9.0f records/s a core, %.0f bytes "
+	printf("journal append incl. redaction, hash and tree %8.0f records/s a core, %.0f bytes "
 	       "each, %.0f MB/s  (hold: >= %d)\n",
 	       (double)count / written, (double)bytes / (double)count,
 	       (double)bytes / 1e6 / written, HOLD);

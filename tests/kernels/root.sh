@@ -6,7 +6,7 @@ out=$1
 shift
 packages="base-files base-passwd bash coreutils dash grep sed mawk findutils util-linux mount procps login passwd tar gzip \
 	python3 python3-minimal python3.11 python3.11-minimal libpython3-stdlib \
-	libpython3.11-stdlib libpython3.11-minimal busybox-static libc6 libc-bin"
+	libpython3.11-stdlib libpython3.11-minimal libffi8 busybox-static libc6 libc-bin"
 stage=$(mktemp -d "$out.XXXXXX")
 trap 'rm -rf "$stage"' EXIT
 

@@ -14,6 +14,8 @@ allowed() {
 	"supervisor/capture supervisor/record" | "supervisor/capture bpf") ;;
 	# The recorder and the names process speak the message format of the control protocol, and log as the daemon does.
 	"supervisor/capture supervisor") [ "$2" = supervisor/control.h ] || [ "$2" = supervisor/log.h ] ;;
+	# Of what a session was refused, and why, there is one table: that of the filter.
+	"supervisor/capture supervisor/sandbox") [ "$2" = supervisor/sandbox/syscall_policy.h ] ;;
 	"supervisor/sandbox supervisor/sandbox" | "supervisor/sandbox supervisor/record") ;;
 	"supervisor supervisor"*) ;;
 	"supervisor replay") [ "$2" = replay/commands.h ] ;;

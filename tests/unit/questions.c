@@ -140,6 +140,53 @@ static void what_is_asked_about_has_to_be_a_path_or_a_process(void **state)
 	}
 }
 
+static void all_sessions_are_searched(void **state)
+{
+	struct place *place = *state;
+	struct answer a;
+
+	write_golden_session(place, "0123456789aa", "one", "build.jsonl");
+	write_golden_session(place, "0123456789ab", "two", "build.jsonl");
+	write_golden_session(place, "0123456789ac", "three", "hostile.jsonl");
+	a = ask(place, &command_search, "kind:exec", "argv:make");
+	assert_int_equal(a.status, 0);
+	assert_int_equal(count_of(a.out, "\n"), 2);
+	assert_int_equal(strncmp(a.out, "0123456789ab        6 2024-02-29T12:30:45.006000Z", 49),
+			 0);
+	assert_string_equal(a.err, "2 events in 2 of 3 sessions, 74 records read\n");
+	answer_free(&a);
+	a = ask(place, &command_search, "kind:exec", "argv:make", "--json", "-n", "1");
+	assert_int_equal(a.status, 0);
+	assert_int_equal(count_of(a.out, "\n"), 1);
+	contains(a.err, "there is more; --limit 0 gives all");
+	answer_free(&a);
+	a = ask(place, &command_search, "kind:exec", "--until", "1970-01-02T00:00:00Z");
+	assert_int_equal(a.status, 1);
+	contains(a.err, "0 events in 0 of 0 sessions"); /* none of them was read */
+	answer_free(&a);
+	a = ask(place, &command_search, "kind:exec", "--limit", "many");
+	assert_int_equal(a.status, 2);
+	answer_free(&a);
+	a = ask(place, &command_search, "nope:1");
+	assert_int_equal(a.status, 2);
+	contains(a.err, "there is no field");
+	answer_free(&a);
+}
+
+static void a_session_without_a_journal_is_told_by_a_search(void **state)
+{
+	struct place *place = *state;
+	struct answer a;
+
+	write_golden_session(place, "0123456789aa", "one", "build.jsonl");
+	write_manifest(place, "0123456789ab", "empty", SESSION_ENDED, false);
+	a = ask(place, &command_search, "argv:make");
+	assert_int_equal(a.status, 2);
+	assert_int_equal(count_of(a.out, "\n"), 1);
+	contains(a.err, "1 sessions cannot be read");
+	answer_free(&a);
+}
+
 static void the_tree_is_one_object(void **state)
 {
 	struct place *place = *state;
@@ -164,6 +211,8 @@ int main(void)
 		IN_PLACE(a_filter_chooses_what_counts),
 		IN_PLACE(two_sessions_are_compared),
 		IN_PLACE(what_is_asked_about_has_to_be_a_path_or_a_process),
+		IN_PLACE(all_sessions_are_searched),
+		IN_PLACE(a_session_without_a_journal_is_told_by_a_search),
 		IN_PLACE(the_tree_is_one_object),
 	};
 

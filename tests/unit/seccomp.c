@@ -32,6 +32,7 @@
 #define OPENAT2 437
 #define CALLS_MAX 1024
 #define TMPFILE_BIT (O_TMPFILE & ~O_DIRECTORY)
+#define PERSONALITY_QUESTION 0x80000000u
 #define NOISE 0x5a5a000000000000ull
 
 struct filter {
@@ -216,7 +217,9 @@ static void refuses_no_more_than_meant(void **state)
 	asks_for(state, SYS_ioctl, 0, TIOCGWINSZ, 0, 0, SECCOMP_RET_ALLOW);
 	asks_for(state, SYS_socket, AF_NETLINK, SOCK_RAW, NETLINK_ROUTE, 0, SECCOMP_RET_ALLOW);
 	asks_for(state, SYS_prctl, PR_SET_NAME, 0, 0, 0, SECCOMP_RET_ALLOW);
-	asks_for(state, SYS_personality, READ_IMPLIES_EXEC, 0, 0, 0, ERRNO(ENOSYS));
+	asks_for(state, SYS_personality, READ_IMPLIES_EXEC, 0, 0, 0, ERRNO(EPERM));
+	asks_for(state, SYS_personality, 0xffffffff, 0, 0, 0, SECCOMP_RET_ALLOW);
+	asks_for(state, SYS_personality, PER_SVR4 & ~MMAP_PAGE_ZERO, 0, 0, 0, ERRNO(ENOSYS));
 	for (uint64_t family = 0; family < 64; family++) {
 		bool kept = family == AF_UNIX || family == AF_INET || family == AF_INET6 ||
 			    family == AF_NETLINK;

@@ -1,0 +1,82 @@
+/*
+ * Signatures by libcrypto.
+ */
+#include "sign.h"
+
+#include <errno.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/sha.h>
+#include <string.h>
+#include <sys/random.h>
+
+static void cleanup_pkey(EVP_PKEY **key)
+{
+	EVP_PKEY_free(*key);
+}
+
+static void cleanup_context(EVP_MD_CTX **context)
+{
+	EVP_MD_CTX_free(*context);
+}
+
+#define owned(what) __attribute__((cleanup(cleanup_##what)))
+
+int sign_seed(uint8_t ret_seed[SIGN_SEED_SIZE])
+{
+	return getrandom(ret_seed, SIGN_SEED_SIZE, 0) == SIGN_SEED_SIZE ? 0 : -EIO;
+}
+
+int sign_public(const uint8_t seed[SIGN_SEED_SIZE], uint8_t ret_public[SIGN_PUBLIC_SIZE])
+{
+	owned(pkey) EVP_PKEY *key =
+		EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, NULL, seed, SIGN_SEED_SIZE);
+	size_t size = SIGN_PUBLIC_SIZE;
+
+	return key && EVP_PKEY_get_raw_public_key(key, ret_public, &size) == 1 ? 0 : -EIO;
+}
+
+int sign_ratchet(uint8_t seed[SIGN_SEED_SIZE])
+{
+	static const char label[] = "vitrine: the next signing key";
+	uint8_t next[SIGN_SEED_SIZE];
+	unsigned int size = sizeof(next);
+
+	if (!HMAC(EVP_sha256(), seed, SIGN_SEED_SIZE, (const uint8_t *)label, sizeof(label) - 1,
+		  next, &size))
+		return -EIO;
+	memcpy(seed, next, SIGN_SEED_SIZE);
+	OPENSSL_cleanse(next, sizeof(next));
+	return 0;
+}
+
+int sign_make(const uint8_t seed[SIGN_SEED_SIZE], struct bytes text,
+	      uint8_t ret_signature[SIGN_SIZE])
+{
+	owned(pkey) EVP_PKEY *key =
+		EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, NULL, seed, SIGN_SEED_SIZE);
+	owned(context) EVP_MD_CTX *context = EVP_MD_CTX_new();
+	size_t size = SIGN_SIZE;
+
+	if (!key || !context || EVP_DigestSignInit(context, NULL, NULL, NULL, key) != 1 ||
+	    EVP_DigestSign(context, ret_signature, &size, text.data, text.size) != 1)
+		return -EIO;
+	return 0;
+}
+
+bool sign_check(const uint8_t public[SIGN_PUBLIC_SIZE], struct bytes text,
+		const uint8_t signature[SIGN_SIZE])
+{
+	owned(pkey) EVP_PKEY *key =
+		EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, public, SIGN_PUBLIC_SIZE);
+	owned(context) EVP_MD_CTX *context = EVP_MD_CTX_new();
+
+	return key && context && EVP_DigestVerifyInit(context, NULL, NULL, NULL, key) == 1 &&
+	       EVP_DigestVerify(context, signature, SIGN_SIZE, text.data, text.size) == 1;
+}
+
+void sign_hash(struct bytes text, uint8_t ret_hash[32])
+{
+	SHA256(text.data, text.size, ret_hash);
+}

@@ -1,0 +1,48 @@
+/*
+ * What the system call filter says, as data: the rows of seccomp.def. The filter is compiled from
+ * them, the record takes from them which call was refused and why, and `vitrine seccomp` prints
+ * them.
+ */
+#pragma once
+
+#include <seccomp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A call is first looked at by its arguments, and then by its number. */
+enum syscall_stage { SYSCALL_BY_ARGUMENT, SYSCALL_BY_NUMBER };
+
+#define SYSCALL_COMPARES_MAX 2
+#define SYSCALL_ARGUMENTS 6
+
+struct syscall_rule {
+	const char *name;
+	int call; /* negative: not on this machine */
+	enum syscall_stage stage;
+	int error;	 /* that it fails with; 0: allowed */
+	const char *why; /* it is refused; NULL where it is allowed */
+	struct scmp_arg_cmp compare[SYSCALL_COMPARES_MAX]; /* op 0: none */
+};
+
+extern const struct syscall_rule syscall_rules[];
+extern const size_t syscall_rule_count;
+
+/* Why the kernel refuses a call that comes by another entry: int 0x80, x32. */
+extern const char syscall_other_entry_why[];
+
+unsigned syscall_rule_compares(const struct syscall_rule *rule);
+
+/* The row by which the filter answers @call with @error; NULL: the answer is not the filter's. */
+const struct syscall_rule *syscall_refusal(uint32_t call, int error,
+					   const uint64_t arguments[SYSCALL_ARGUMENTS]);
+
+/*
+ * The arguments of @call that tell what it asks for, "family=AF_PACKET,type=3": at most @size bytes
+ * with the NUL; empty where they tell nothing. Returns @text.
+ */
+const char *syscall_arguments(uint32_t call, const uint64_t arguments[SYSCALL_ARGUMENTS],
+			      char *text, size_t size);
+
+/* What @rule asks of the arguments, in the same words; empty: nothing. Returns @text. */
+const char *syscall_condition(const struct syscall_rule *rule, char *text, size_t size);
