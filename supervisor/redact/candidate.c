@@ -128,12 +128,26 @@ static bool next_word(struct bytes text, size_t *cursor, struct bytes *ret_word)
 	return *cursor > start;
 }
 
+/* What a synopsis says of an argument. */
+static bool is_type(struct bytes text)
+{
+	static const char *const types[] = {"string", "token",	"value", "text",     "file",
+					    "path",   "TOKEN",	"VALUE", "PASSWORD", "password",
+					    "secret", "SECRET", "stdin", "strings"};
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
+		if (text.size == strlen(types[i]) && !memcmp(text.data, types[i], text.size))
+			return true;
+	}
+	return false;
+}
+
 static bool is_placeholder(struct bytes text)
 {
 	struct bytes word;
 	size_t cursor = 0;
 
-	if (is_filled_in_later(text) || is_monotonous(text))
+	if (is_type(text) || is_filled_in_later(text) || is_monotonous(text))
 		return true;
 	while (next_word(text, &cursor, &word)) {
 		bool is_whole = (word.data == text.data ||
@@ -181,26 +195,34 @@ static bool is_spoken(struct bytes word)
 	       (word.size <= 3 || (vowels * 6 >= word.size && vowels * 10 <= word.size * 8));
 }
 
-/* Words, and what parts them; @digits says how many digits are among it. */
+/*
+ * Words, and what parts them; *ret_digits says how many digits are among it. Where only capitals
+ * part them, they have to be better ones: chance makes short words too.
+ */
 static bool is_words(struct bytes text, size_t *ret_digits)
 {
 	const unsigned char *t = text.data;
 	struct bytes word;
-	size_t cursor = 0, words = 0, letters = 0;
-	bool is_all_spoken = true;
+	size_t cursor = 0, words = 0, letters = 0, shortest = SIZE_MAX;
+	bool is_all_spoken = true, is_parted = false;
 
 	*ret_digits = 0;
 	for (size_t i = 0; i < text.size; i++) {
 		*ret_digits += isdigit(t[i]) != 0;
 		if (!isalnum(t[i]) && !strchr("_-. ,:/*[]()", t[i]))
 			return false;
+		is_parted |= !isalnum(t[i]);
 	}
 	while (next_word(text, &cursor, &word)) {
 		words++;
+		if (word.size < shortest)
+			shortest = word.size;
 		letters += word.size;
 		is_all_spoken &= is_spoken(word);
 	}
-	return words == 0 || (is_all_spoken && letters >= 3 * words);
+	if (is_parted || words <= 1)
+		return words == 0 || (is_all_spoken && letters >= 3 * words);
+	return is_all_spoken && shortest >= 3 && letters * 2 >= 9 * words;
 }
 
 /* Numbers, dates, versions, addresses, identities: digits and what parts them; UUIDs. */

@@ -12,7 +12,7 @@
 #define VALUE(least)                                                                               \
 	"(?|\"([^\"\\r\\n]{" least ",400})\"|'([^'\\r\\n]{" least                                  \
 	",400})'|\\\\\"([^\"\\\\\\r\\n]{" least                                                    \
-	",400})\\\\\"|([^\\s\"'`,;<>(){}\\[\\]\\\\&|]{" least ",400}))"
+	",400})\\\\\"|([^\\s\"'`,;<>(){}\\[\\]\\\\&|]{" least ",400}+)(?![(\\[]))"
 /* A name that goes on like this says something about a secret. */
 #define NO_META                                                                                    \
 	"(?![A-Za-z0-9_.-]{0,20}?(?:type|name|count|_id|url|uri|path|file|dir|len|length|size|"    \
@@ -139,6 +139,9 @@ const struct detector detectors[] = {
 	{"client-password", "field", {"mysql", "sshpass", "mariadb", "redis-cli", "docker login", "podman login"},
 	 L "(?|(?:mysql|mariadb)[a-z-]{0,12}[ ](?:[^\\r\\n|;&]{0,400}?[ ])?-p[\"']?([^\\s\"'-][^\\s\"']{3,255})|sshpass[ ]{1,4}-p[ ]{0,4}[\"']?([^\\s\"']{4,256})|redis-cli[ ](?:[^\\r\\n|;&]{0,400}?[ ])?-a[ ]{1,4}[\"']?([^\\s\"']{4,256})|(?:docker|podman)[ ]login[ ](?:[^\\r\\n|;&]{0,400}?[ ])?-p[ ]{1,4}[\"']?([^\\s\"']{4,256}))", CHECK_VALUE, 0},
 	{"netrc", "field", {"machine "}, L "machine[ \\t]{1,8}[^\\s]{1,256}\\s{1,16}login\\s{1,8}[^\\s]{1,256}\\s{1,16}password\\s{1,8}([^\\s]{3,256})", CHECK_VALUE, 0},
+
+	/* Found by its place alone, see arguments.c. */
+	{"argument", "field", {NULL}, "(*FAIL)", CHECK_NONE, 0},
 
 	/* ---- a name that says it, and a value ---- */
 	{"password", "generic", {"password", "passwd", "passphrase", "_pwd", "pwd=", "pwd:", "_pass", "pass=", "pass:"},

@@ -19,6 +19,21 @@ size_t redactor_marker(const struct redactor *r, const struct span *span, char o
 				redactor_rule(r, span->rule), span->tag);
 }
 
+int redactor_add_shape(struct redactor *r, struct bytes text, size_t start, size_t end,
+		       size_t detector, const char *form)
+{
+	struct bytes value = {(const char *)text.data + start, end - start};
+
+	return spans_merge(&r->spans,
+			   (struct span){
+				   .start = start,
+				   .end = end,
+				   .rule = (uint32_t)(secrets_count(r->secrets) + detector),
+				   .tag = secrets_tag(r->secrets, value),
+				   .form = form,
+			   });
+}
+
 /* A text in which something was found. */
 struct found {
 	struct redactor *r;
@@ -35,16 +50,8 @@ static const char *form_of(const struct shape_hit *hit)
 static int take_hit(void *context, const struct shape_hit *hit)
 {
 	const struct found *f = context;
-	struct bytes value = {(const char *)f->text.data + hit->start, hit->end - hit->start};
 
-	return spans_merge(&f->r->spans,
-			   (struct span){
-				   .start = hit->start,
-				   .end = hit->end,
-				   .rule = (uint32_t)(secrets_count(f->r->secrets) + hit->detector),
-				   .tag = secrets_tag(f->r->secrets, value),
-				   .form = form_of(hit),
-			   });
+	return redactor_add_shape(f->r, f->text, hit->start, hit->end, hit->detector, form_of(hit));
 }
 
 int redactor_find_exact(struct redactor *r, struct bytes text)

@@ -21,6 +21,7 @@ void redactor_free(struct redactor *r)
 	shape_search_free(r->shapes);
 	arena_free(r->arena);
 	spans_free(&r->spans);
+	spans_free(&r->across);
 	json_buffer_free(&r->marks);
 	json_buffer_free(&r->rules);
 	free(r->counts);
@@ -48,6 +49,7 @@ int redactor_new(const uint8_t key[32], const struct shapes *shapes,
 	error = secrets_new(key, secrets, count, &r->secrets);
 	if (!error && shapes)
 		error = shape_search_new(shapes, &r->shapes);
+	r->argument_rule = shapes_by_name("argument", strlen("argument"));
 	if (!error)
 		error = streams_new(longest_held(r), &r->streams);
 	if (!error) {
@@ -189,77 +191,20 @@ int redactor_add_begun(struct redactor *r, struct bytes text)
 	return spans_add(&r->spans, span);
 }
 
-static int find(struct redactor *r, struct bytes text, bool is_cut)
-{
-	int error;
-
-	error = redactor_find(r, text);
-	if (!error && is_cut)
-		error = redactor_add_begun(r, text);
-	return error;
-}
-
 static int cut_text(struct redactor *r, const struct event_value *value, struct bytes *ret_bytes)
 {
 	struct place place = {value->field, -1};
-	int error = find(r, value->bytes, value->is_cut);
+	enum redact_class class = field_table[value->field].redact;
+	bool is_host = class == REDACT_HOST || class == REDACT_LABEL;
+	int error = is_host ? redactor_find_host(r, value->bytes) : redactor_find(r, value->bytes);
+
+	if (!error && value->is_cut)
+		error = redactor_add_begun(r, value->bytes);
 
 	if (error || !r->spans.count)
 		return error;
 	redactor_count(r);
 	return redactor_cut(r, value->bytes, 0, value->bytes.size, &place, ret_bytes);
-}
-
-/* Make one list of its items again. */
-static int pack_items(struct redactor *r, const struct bytes *items, size_t count,
-		      struct bytes *ret_packed)
-{
-	size_t size = 0;
-	char *out, *room;
-
-	for (size_t i = 0; i < count; i++)
-		size += items[i].size + 1;
-	room = out = arena_room(r->arena, size);
-	if (!out)
-		return -ENOMEM;
-	for (size_t i = 0; i < count; i++) {
-		out = mempcpy(out, items[i].data, items[i].size);
-		*out++ = 0;
-	}
-	*ret_packed = (struct bytes){room, size};
-	return 0;
-}
-
-/* TEXTS and MAP: each item on its own, so that no border between two is ever cut away. */
-static int cut_items(struct redactor *r, const struct event_value *value, struct bytes *ret_bytes)
-{
-	struct place place = {value->field, 0};
-	struct bytes item, *items;
-	size_t cursor = 0, count = 0;
-	bool is_changed = false;
-	int error;
-
-	while (bytes_next_item(value->bytes, &cursor, &item))
-		count++;
-	items = arena_room(r->arena, count * sizeof(*items));
-	if (!items)
-		return -ENOMEM;
-	cursor = 0;
-	for (size_t i = 0; bytes_next_item(value->bytes, &cursor, &item); i++) {
-		items[i] = item;
-		error = find(r, item, value->is_cut && i == count - 1);
-		if (error)
-			return error;
-		if (!r->spans.count)
-			continue;
-		redactor_count(r);
-		place.item = (int64_t)i;
-		error = redactor_cut(r, item, 0, item.size, &place, &items[i]);
-		if (error)
-			return error;
-		is_changed = true;
-	}
-	return is_changed ? pack_items(r, items, count, ret_bytes) : 0;
 }
 
 /* *ret_bytes changes only if something is cut. */
@@ -270,7 +215,7 @@ static int cut_value(struct redactor *r, const struct event_value *value, struct
 		return cut_text(r, value, ret_bytes);
 	case FIELD_TYPE_TEXTS:
 	case FIELD_TYPE_MAP:
-		return cut_items(r, value, ret_bytes);
+		return redactor_cut_items(r, value, ret_bytes);
 	case FIELD_TYPE_JSON:
 		return redactor_cut_json(r, value->bytes, value->field, ret_bytes);
 	default:

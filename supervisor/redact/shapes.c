@@ -19,8 +19,9 @@
 #define CLASSES 48
 #define STATES_MOST 4096
 #define NONE UINT16_MAX
-#define WINDOW 8600	/* no pattern reads further */
+#define WINDOW 8600 /* no pattern reads further */
 #define MATCH_LIMIT 200000
+#define MARKER_MOST 90
 
 struct keyword {
 	uint16_t detector;
@@ -115,7 +116,8 @@ static int build(struct shapes *s)
 
 	s->state_count = s->class_count = 1;
 	s->keywords[0] = NONE;
-	for (size_t d = 0; r == 0 && d < detector_count; d++) {
+	/* From the last, so that of those with one keyword the first is tried first. */
+	for (size_t d = detector_count; r == 0 && d--;) {
 		for (size_t i = 0; r == 0 && i < DETECTOR_KEYWORDS && detectors[d].keywords[i]; i++)
 			r = add_keyword(s, d, detectors[d].keywords[i]);
 	}
@@ -248,6 +250,11 @@ void shape_search_switch_off(struct shape_search *q, size_t detector)
 	q->is_off[detector] = true;
 }
 
+bool shape_search_is_off(const struct shape_search *q, size_t detector)
+{
+	return q->is_off[detector];
+}
+
 struct search {
 	struct shape_search *q;
 	struct bytes text;
@@ -283,6 +290,29 @@ static void span_of_match(const struct search *f, size_t detector, int groups,
 	};
 }
 
+/* True if @at lies within a marker of ours: what was cut is not cut again. */
+static bool is_in_marker(struct bytes text, size_t at)
+{
+	static const char head[] = "[REDACTED:";
+	const char *t = text.data;
+	size_t start = at, end, least = at > MARKER_MOST ? at - MARKER_MOST : 0, colon;
+
+	while (start > least && t[start] != '[')
+		start--;
+	if (text.size - start < sizeof(head) || memcmp(t + start, head, sizeof(head) - 1) != 0)
+		return false;
+	end = start + sizeof(head) - 1;
+	while (end < text.size && t[end] &&
+	       (isalnum((unsigned char)t[end]) || strchr("_.-", t[end])))
+		end++;
+	colon = end++;
+	if (colon >= text.size || t[colon] != ':')
+		return false;
+	while (end < text.size && isxdigit((unsigned char)t[end]))
+		end++;
+	return end == colon + 9 && end < text.size && t[end] == ']' && at < end;
+}
+
 /* A keyword of @detector begins at @at. */
 static int look(struct search *f, size_t detector, size_t at)
 {
@@ -313,7 +343,8 @@ static int look(struct search *f, size_t detector, size_t at)
 	if (r < 0)
 		return give_up(f, detector, start);
 	span_of_match(f, detector, r, &hit);
-	if (!candidate_is_secret(
+	if (is_in_marker(f->text, hit.start) ||
+	    !candidate_is_secret(
 		    d, (struct bytes){(const char *)f->text.data + hit.start, hit.end - hit.start}))
 		return 0;
 	return f->take(f->context, &hit);

@@ -27,6 +27,7 @@ struct shape_search;
 int shape_search_new(const struct shapes *s, struct shape_search **ret_search);
 void shape_search_free(struct shape_search *q);
 void shape_search_switch_off(struct shape_search *q, size_t detector);
+bool shape_search_is_off(const struct shape_search *q, size_t detector);
 
 struct shape_hit {
 	size_t start, end;
