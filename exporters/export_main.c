@@ -1,7 +1,7 @@
 /*
  * vitrine-export: follows all journals and ships their records to files, syslog and SIEMs.
  */
-#include "config.h"
+#include "export_config.h"
 #include "exporter.h"
 #include "status.h"
 
@@ -21,8 +21,8 @@ struct export_options {
 static int run(const void *values, int argument_count, char **arguments)
 {
 	const struct export_options *o = values;
-	struct setting_fault f = {0};
-	struct config config;
+	struct knob_fault f = {0};
+	struct export_config config;
 	int status = 0;
 	int r;
 
@@ -31,7 +31,7 @@ static int run(const void *values, int argument_count, char **arguments)
 		return COMMAND_STATUS_USAGE;
 	}
 	curl_global_init(CURL_GLOBAL_DEFAULT);
-	r = config_read(o->config, &config, &f);
+	r = export_config_read(o->config, &config, &f);
 	if (r < 0) {
 		fprintf(stderr, "vitrine-export: %s\n", f.text[0] ? f.text : strerror(-r));
 		return 1;
@@ -40,7 +40,7 @@ static int run(const void *values, int argument_count, char **arguments)
 		status = status_show(&config, o->json);
 	else if (!o->check)
 		status = exporter_run(&config);
-	config_free(&config);
+	export_config_free(&config);
 	curl_global_cleanup();
 	return status;
 }

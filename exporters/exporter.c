@@ -23,7 +23,7 @@
 #define STATUS_TURNS 10 /* and the status is written */
 
 struct exporter {
-	const struct config *config;
+	const struct export_config *config;
 	sd_event *event;
 	struct http_engine *http;
 	struct lane **lanes; /* owned, as many as sinks; NULL where not open */
@@ -134,7 +134,7 @@ static int fail(const char *what, const char *name, int r)
 
 static int open_directories(struct exporter *x)
 {
-	const struct config *c = x->config;
+	const struct export_config *c = x->config;
 
 	x->state_fd = open(c->state, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (x->state_fd < 0)
@@ -182,7 +182,7 @@ static int open_loop(struct exporter *x)
 
 static int open_lanes(struct exporter *x)
 {
-	struct setting_fault f = {0};
+	struct knob_fault f = {0};
 
 	x->lanes = calloc(x->config->sink_count, sizeof(struct lane *));
 	if (!x->lanes)
@@ -232,7 +232,7 @@ static void free_all(struct exporter *x)
 			close(fds[i]);
 }
 
-int exporter_run(const struct config *config)
+int exporter_run(const struct export_config *config)
 {
 	struct exporter x = {.config = config,
 			     .state_fd = -1,

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "config.h"
+#include "export_config.h"
 
 /* Run until SIGTERM or SIGINT. Returns the exit status; faults are told on standard error. */
-int exporter_run(const struct config *config);
+int exporter_run(const struct export_config *config);

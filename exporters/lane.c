@@ -88,7 +88,7 @@ static int read_cursor(struct lane *l)
 
 static void on_answer(void *context, const struct sink_answer *a);
 
-static int open_lane(struct lane *l, struct setting_fault *f)
+static int open_lane(struct lane *l, struct knob_fault *f)
 {
 	const struct sink_setup setup = {
 		.name = l->setup.sink->name,
@@ -107,11 +107,11 @@ static int open_lane(struct lane *l, struct setting_fault *f)
 		r = sd_event_add_time_relative(l->setup.event, &l->timer, CLOCK_MONOTONIC, 0, 1000,
 					       on_timer, l);
 	if (r < 0)
-		return setting_fault_set(f, "", "%s: %s", l->setup.sink->name, strerror(-r));
+		return knob_fault_set(f, "", "%s: %s", l->setup.sink->name, strerror(-r));
 	return l->setup.sink->type->open(&setup, &l->sink, f);
 }
 
-int lane_new(const struct lane_setup *setup, struct lane **ret_lane, struct setting_fault *f)
+int lane_new(const struct lane_setup *setup, struct lane **ret_lane, struct knob_fault *f)
 {
 	struct lane *l = calloc(1, sizeof(*l));
 	int r;
@@ -333,7 +333,8 @@ void lane_turn(struct lane *l)
 	bool has_more = false;
 
 	save_if_due(l);
-	if (l->state == LANE_SENDING)
+	/* At the end nothing is tried again: the cursor stays before it. */
+	if (l->state == LANE_SENDING || (l->is_draining && l->failures))
 		return;
 	if (now < l->not_before_ms) {
 		arm(l, l->not_before_ms - now);
@@ -438,10 +439,9 @@ static void succeed(struct lane *l, const char *why)
 	if (strcmp(l->why, why))
 		say(l, "%s", why[0] ? why : "goes on");
 	snprintf(l->why, sizeof(l->why), "%s", why);
-	if (l->limit != SIZE_MAX)
-		l->limit = l->limit < SIZE_MAX / 2 ? l->limit * 2 : SIZE_MAX;
+	/* What was too much once is tried again with the next batch, not within this one. */
 	if (!l->batch.count)
-		l->limit = SIZE_MAX;
+		l->limit = l->limit < SIZE_MAX / 2 ? l->limit * 2 : SIZE_MAX;
 	l->state = LANE_IDLE;
 	arm(l, 0);
 }
@@ -474,6 +474,7 @@ bool lane_drain(struct lane *l)
 	if (!l->is_draining) {
 		l->is_draining = true;
 		l->not_before_ms = 0;
+		l->failures = 0;
 		lane_turn(l);
 	}
 	return l->state != LANE_SENDING && !(l->batch.count && l->state == LANE_IDLE);

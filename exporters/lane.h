@@ -7,13 +7,13 @@
  */
 #pragma once
 
-#include "config.h"
 #include "cursor.h"
+#include "export_config.h"
 
 struct lane;
 
 struct lane_setup {
-	const struct config *config;
+	const struct export_config *config;
 	const struct sink_config *sink;
 	sd_event *event;
 	struct http_engine *http;
@@ -24,7 +24,7 @@ struct lane_setup {
 	void *context;
 };
 
-int lane_new(const struct lane_setup *setup, struct lane **ret_lane, struct setting_fault *f);
+int lane_new(const struct lane_setup *setup, struct lane **ret_lane, struct knob_fault *f);
 void lane_free(struct lane *l);
 
 /* Look for sessions that came and went. */

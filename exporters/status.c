@@ -130,8 +130,8 @@ static json_t *find_live(const json_t *live, const char *name)
 }
 
 /* The row of a sink: what the exporter said last, and what the files say now. */
-static json_t *row_of(int dir_fd, const struct config *config, const struct sink_config *sink,
-		      const json_t *live)
+static json_t *row_of(int dir_fd, const struct export_config *config,
+		      const struct sink_config *sink, const json_t *live)
 {
 	json_t *row = find_live(live, sink->name);
 	struct cursor c = {0};
@@ -204,7 +204,7 @@ static json_t *read_live(int dir_fd)
 	return fd < 0 ? NULL : json_loadfd(fd, 0, NULL);
 }
 
-int status_show(const struct config *config, bool json)
+int status_show(const struct export_config *config, bool json)
 {
 	cleanup(close_fd) int dir_fd = open(config->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	json_t *live, *rows;

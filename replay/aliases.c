@@ -47,7 +47,7 @@ static int add_move(struct moves *m, const struct event *e)
 {
 	struct bytes from = path_of(e, FIELD_path, FIELD_requested);
 	struct bytes to = path_of(e, FIELD_new_path, FIELD_new_requested);
-	size_t first, second;
+	size_t first = 0, second = 0;
 	int r;
 
 	if (!from.data || !to.data || from.size > PATH_BYTES_MAX || to.size > PATH_BYTES_MAX)

@@ -484,6 +484,7 @@ int changes_list(const struct changes *c, struct change **ret_list, size_t *ret_
 		list[count] = file->change;
 		list[count].outcome = outcome;
 		list[count].path = keymap_key(c->keys, i);
+		list[count].existed = c->names[i].before == BEFORE_YES;
 		list[count].doubtful =
 			c->names[i].before == BEFORE_UNKNOWN && outcome != OUTCOME_TEMPORARY;
 		if (outcome == OUTCOME_RENAMED)

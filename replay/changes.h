@@ -33,6 +33,7 @@ struct change {
 	struct bytes path, from; /* from: the first name, of what was renamed */
 	bool written, attributes, still_open;
 	bool unproven; /* a name of it is what a call was given, not what the kernel saw */
+	bool existed;  /* something had the name before */
 	bool doubtful; /* whether something had the name before is not known */
 	bool has_size, has_old_size;
 	uint64_t size, old_size, bytes_written;

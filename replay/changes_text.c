@@ -92,10 +92,7 @@ void change_write_json(const struct change *change, const struct actors *a, stru
 	if (change->doubtful)
 		document_null(d, "existed_before");
 	else
-		document_bool(d, "existed_before",
-			      change->outcome != OUTCOME_CREATED &&
-				      change->outcome != OUTCOME_TEMPORARY &&
-				      change->outcome != OUTCOME_RENAMED);
+		document_bool(d, "existed_before", change->existed);
 	if (change->has_old_size)
 		document_u64(d, "old_size", change->old_size);
 	if (change->has_size)

@@ -2,6 +2,7 @@
  * vitrine report: a session as a page, for people who were not there.
  */
 #include "commands.h"
+#include "evidence.h"
 #include "player.h"
 #include "report.h"
 
@@ -12,6 +13,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #define CALLED "vitrine report"
 
@@ -20,7 +22,7 @@ enum format { FORMAT_HTML, FORMAT_MARKDOWN, FORMAT_JSON };
 static const char *const formats[] = {"html", "md", "json", NULL};
 
 struct report_options {
-	const char *state, *output;
+	const char *state, *output, *key;
 	int format;
 };
 
@@ -51,11 +53,39 @@ static int say(const char *path, int error)
 	return 1;
 }
 
+/* Hold the session against what was signed. False: that could not be tried, as standard error says.
+ */
+static bool verify(const struct report_options *options, const char *session,
+		   struct verify_result *ret_result)
+{
+	cleanup(evidence) struct evidence evidence = EVIDENCE_NONE;
+	struct timespec now;
+	int r = evidence_open(session, options->state, options->key, CALLED, stderr, &evidence);
+
+	if (r < 0)
+		return false;
+	clock_gettime(CLOCK_REALTIME, &now);
+	r = verify_session(
+		evidence.dir_fd,
+		&(struct verify_options){
+			.keys = &evidence.keys,
+			.book = evidence.has_book ? &evidence.book : NULL,
+			.is_own = evidence.is_own,
+			.session = evidence.session[0] ? evidence.session : NULL,
+			.now_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec,
+		},
+		ret_result);
+	if (r < 0)
+		fprintf(stderr, CALLED ": it cannot be verified: %s\n", strerror(-r));
+	return r == 0;
+}
+
 static int report_run(const void *values, int argument_count, char **arguments)
 {
 	const struct report_options *options = values;
 	cleanup(session) struct session session = SESSION_NONE;
 	cleanup(fclose) FILE *out = NULL;
+	struct verify_result verified = {0};
 	struct filter all = {0};
 	struct report_request request = {
 		.events_max = REPORT_EVENTS_MAX,
@@ -73,6 +103,8 @@ static int report_run(const void *values, int argument_count, char **arguments)
 	if (session_open(options->state, arguments[0], CALLED, stderr, &session) < 0)
 		return 1;
 	request.dir_fd = session.dir_fd;
+	if (verify(options, session.manifest.id, &verified))
+		request.verified = &verified;
 	if (options->output && strcmp(options->output, "-") != 0) {
 		out = output_open(options->output);
 		if (!out)
@@ -80,6 +112,11 @@ static int report_run(const void *values, int argument_count, char **arguments)
 		player.options.out = out;
 	}
 	status = player_play(&player, &session);
+	if (request.verified && verified.verdict == VERIFY_TAMPERED) {
+		fprintf(stderr, CALLED ": the record of session %s was tampered with\n",
+			session.manifest.id);
+		status = 1;
+	}
 	if (out && fclose(take(out)))
 		return say(options->output, errno);
 	return status;
@@ -98,6 +135,7 @@ const struct command command_report = {
 		{"output", 'o', "FILE", "write to FILE, not to standard output", OPTION_TEXT, OFFSET(output)},
 		{"format", 0, "FORMAT", "html: one page that needs nothing else; md or json", OPTION_CHOICE, OFFSET(format),
 		 .choices = formats},
+		{"key", 'k', "FILE", "public keys to trust, from 'vitrine keys export'", OPTION_TEXT, OFFSET(key)},
 		{"state", 0, "DIR", "state directory (" STORE_DEFAULT_STATE ")", OPTION_TEXT, OFFSET(state)},
 		{0},
 	},
@@ -112,13 +150,14 @@ const struct command command_report = {
 		"the list of events can be read. The list takes the filter language of vitrine-replay(1), is worked by "
 		"keyboard, and a link to the page keeps the filter and the record. The first 200000 events are listed; "
 		"where there are more the page says so.\n\n"
-		"A report is made of the journal alone: the same journal gives the same bytes. The checksums of the "
-		"journal are checked while it is read; signatures are not.\n\n"
+		"The record is verified for it, as 'vitrine verify' does, with the keys of --key or those beside the state "
+		"directory; the first lines say whether it is what was signed. A report is made of the session's files and "
+		"these keys alone: for a session that has ended the same files give the same bytes.\n\n"
 		"SESSION is an id, a unique beginning of one (4 digits or more), a name (the newest of that name), or "
 		"'last'.",
 	.sections = (const struct command_section[]){
 		{"EXIT STATUS",
-		 "0, or 1 if the session cannot be found or read, or its record is damaged or has no end (the report is "
+		 "0, or 1 if the session cannot be found or read, or its record is damaged, was tampered with or has no end (the report is "
 		 "written, and says so), or 2 for a bad command line."},
 		{"EXAMPLES", "  vitrine report last -o report.html"},
 		{0},

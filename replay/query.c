@@ -200,7 +200,7 @@ static int parse_term(struct parse *p, uint16_t *ret_number)
 {
 	struct query *q = p->q;
 	char name[64], op = 0;
-	struct term_value value;
+	struct term_value value = {0};
 	size_t from = p->at;
 	struct term *t;
 	const char *why;
@@ -281,7 +281,7 @@ static bool or_comes(struct parse *p)
 
 static int parse_and(struct parse *p, uint16_t *ret_number)
 {
-	uint16_t left, right;
+	uint16_t left = 0, right = 0;
 	int r = parse_unary(p, &left);
 
 	while (r == 0 && p->text[p->at] && p->text[p->at] != ')' && !or_comes(p)) {
@@ -297,7 +297,7 @@ static int parse_and(struct parse *p, uint16_t *ret_number)
 
 static int parse_or(struct parse *p, uint16_t *ret_number)
 {
-	uint16_t left, right;
+	uint16_t left = 0, right = 0;
 	int r = parse_and(p, &left);
 
 	while (r == 0 && take_keyword(p, "or")) {
@@ -341,7 +341,7 @@ int query_parse(const char *text, struct query **ret_query, struct query_error *
 int query_from_option(const char *text, const char *called, FILE *errors, struct query **ret_query)
 {
 	struct printable printable = printable_for(errors, 400);
-	struct query_error error;
+	struct query_error error = {0};
 	int r;
 
 	*ret_query = NULL;

@@ -138,6 +138,8 @@ enum verdict_class report_verdict(const struct report *r)
 	const struct event *end = &r->tally->end.event;
 	struct counts counts;
 
+	if (r->request->verified && r->request->verified->verdict == VERIFY_TAMPERED)
+		return VERDICT_DOUBT;
 	if (!end->kind || r->damage_count || r->tally->kinds[EVENT_gap] || r->tally->unknown_kinds)
 		return VERDICT_DOUBT;
 	if (!event_get(end, FIELD_counts) ||
@@ -146,6 +148,25 @@ enum verdict_class report_verdict(const struct report *r)
 	if (r->denied.count || event_u64(end, FIELD_exit_code, 1))
 		return VERDICT_LOOK;
 	return VERDICT_PLAIN;
+}
+
+void report_write_verdict(const struct report *r, FILE *out)
+{
+	static const char *const words[] = {
+		[VERDICT_PLAIN] = "ended well; nothing is missing from the record",
+		[VERDICT_LOOK] = "look: it failed, or was refused something",
+		[VERDICT_DOUBT] = "the record is not whole"};
+	const struct verify_result *verified = r->request->verified;
+
+	if (verified && verified->verdict == VERIFY_TAMPERED) {
+		fputs("the record was TAMPERED WITH", out);
+		return;
+	}
+	fputs(words[report_verdict(r)], out);
+	if (!verified || verified->verdict == VERIFY_UNKNOWN)
+		fputs("; not verified", out);
+	else
+		fputs("; verified", out);
 }
 
 int report_each_event(const struct report *r,

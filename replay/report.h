@@ -1,7 +1,7 @@
 /*
  * All that a report says of a session, gathered in one pass over its journal; the pages that list
- * every event read it again. A report holds nothing that is not in the journal: no time of writing,
- * no manifest. The same journal gives the same bytes.
+ * every event read it again. A report holds nothing that is not in the session's files and the keys
+ * that it is verified with: no time of writing, no manifest. The same files give the same bytes.
  */
 #pragma once
 
@@ -11,6 +11,7 @@
 #include "redactions.h"
 #include "tally.h"
 #include "tree.h"
+#include "verify.h"
 #include "view.h"
 
 #define REPORT_KEPT_MAX 200	 /* refusals, gaps and damages that are told one by one */
@@ -20,7 +21,7 @@
 enum verdict_class {
 	VERDICT_PLAIN, /* it ended, and nothing is missing or was refused */
 	VERDICT_LOOK,  /* something was refused, or it failed */
-	VERDICT_DOUBT, /* the record is not whole, or has no end */
+	VERDICT_DOUBT, /* the record is not whole, has no end, or is not what was signed */
 };
 
 struct kept_list {
@@ -35,6 +36,7 @@ struct report;
 struct report_request {
 	int dir_fd; /* of the session; borrowed */
 	uint64_t events_max;
+	const struct verify_result *verified; /* NULL: it could not be tried; borrowed */
 	int (*write)(const struct report *r, FILE *out);
 };
 
@@ -58,6 +60,8 @@ struct report {
 };
 
 enum verdict_class report_verdict(const struct report *r);
+/* The verdict in words. */
+void report_write_verdict(const struct report *r, FILE *out);
 
 /* Tell @take of every event again, up to the last of the first pass, the request's events_max at
  * most. 0 or -errno. */

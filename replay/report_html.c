@@ -54,20 +54,15 @@ static void write_title(struct html *h, const struct report *r)
 {
 	static const char *const classes[] = {
 		[VERDICT_PLAIN] = "plain", [VERDICT_LOOK] = "look", [VERDICT_DOUBT] = "doubt"};
-	static const char *const words[] = {
-		[VERDICT_PLAIN] = "ended well; nothing is missing from the record",
-		[VERDICT_LOOK] = "look: it failed, or was refused something",
-		[VERDICT_DOUBT] = "the record is not whole"};
 	struct bytes name = event_bytes(&r->tally->start.event, FIELD_name);
-	enum verdict_class verdict = report_verdict(r);
 
-	fprintf(h->out, "<header class=\"%s\">\n<h1>Session <code>", classes[verdict]);
+	fprintf(h->out, "<header class=\"%s\">\n<h1>Session <code>", classes[report_verdict(r)]);
 	fputs(r->session, h->pen.out);
 	html_raw(h, "</code> ");
 	if (name.data)
 		printable_text(h->pen.out, &h->pen.printable, name);
 	html_raw(h, "</h1>\n<p class=\"verdict\">");
-	html_raw(h, words[verdict]);
+	report_write_verdict(r, h->pen.out);
 	html_raw(
 		h,
 		"</p>\n</header>\n<nav><a href=\"#summary\">Summary</a> <a "
@@ -208,12 +203,20 @@ static int write_event_json(void *state, const struct report *r, const struct ev
 
 static int write_data(struct html *h, const struct report *r)
 {
+	static const char type_letters[] = {
+		[FIELD_TYPE_U64] = 'n',	 [FIELD_TYPE_I64] = 'n',   [FIELD_TYPE_BOOL] = 'b',
+		[FIELD_TYPE_TEXT] = 't', [FIELD_TYPE_TEXTS] = 'a', [FIELD_TYPE_MAP] = 'm',
+		[FIELD_TYPE_JSON] = 'j'};
 	int error;
 
 	html_raw(h, "<script type=\"application/json\" id=\"kinds\">[\"unknown\"");
 	for (size_t i = 1; i < EVENT_KIND_COUNT; i++)
 		fprintf(h->out, ",\"%s\"", kind_table[i].name);
-	fputs("]</script>\n<script type=\"application/json\" id=\"rows\">[", h->out);
+	html_raw(h, "]</script>\n<script type=\"application/json\" id=\"fields\">{");
+	for (size_t i = 1; i < FIELD_COUNT; i++)
+		fprintf(h->out, "%s\"%s\":\"%c\"", i > 1 ? "," : "", field_table[i].name,
+			type_letters[field_table[i].type]);
+	fputs("}</script>\n<script type=\"application/json\" id=\"rows\">[", h->out);
 	error = report_each_event(r, write_event_row, h);
 	html_raw(h, "]</script>\n<script type=\"application/json\" id=\"lines\">\n");
 	if (error == 0)

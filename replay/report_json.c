@@ -89,6 +89,18 @@ static void write_redactions(struct document *d, const struct redactions *all)
 	document_close(d, '[');
 }
 
+static void write_verification(struct document *d, const struct verify_result *verified)
+{
+	document_open(d, "verification", '{');
+	document_string(d, "verdict", verdict_names[verified ? verified->verdict : VERIFY_UNKNOWN]);
+	if (verified && verified->why[0])
+		document_string(d, "why", verified->why);
+	if (verified && verified->first_bad)
+		document_u64(d, "first_bad", verified->first_bad);
+	document_u64(d, "signed", verified ? verified->signed_records : 0);
+	document_close(d, '{');
+}
+
 int report_write_json(const struct report *r, FILE *out)
 {
 	static const char *const verdicts[] = {
@@ -100,7 +112,7 @@ int report_write_json(const struct report *r, FILE *out)
 	document_string(&d, "session", r->session);
 	document_string(&d, "verdict", verdicts[report_verdict(r)]);
 	document_bool(&d, "ended", r->how == VIEW_ENDED);
-	document_bool(&d, "signatures_checked", false);
+	write_verification(&d, r->request->verified);
 	write_event(&d, "start", r, &r->tally->start.event);
 	write_event(&d, "end", r, &r->tally->end.event);
 	tally_write_json(r->tally, &d);

@@ -66,7 +66,9 @@ static int span_end(struct span *span, FILE *out)
 
 static int write_summary(const struct report *r, FILE *out)
 {
-	fprintf(out, "# vitrine session %s\n\n", r->session);
+	fprintf(out, "# vitrine session %s: ", r->session);
+	report_write_verdict(r, out);
+	fputs("\n\n", out);
 	for (const struct report_row *row = report_rows; row->title; row++) {
 		struct span span;
 		bool any;

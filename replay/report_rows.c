@@ -1,6 +1,7 @@
 /*
  * The first part of a report: what a reader with ten seconds wants to know, a row each.
  */
+#include "contacts_text.h"
 #include "report.h"
 #include "units.h"
 
@@ -8,6 +9,8 @@
 
 #include <inttypes.h>
 #include <string.h>
+
+#define NAMED_MAX 6 /* things that a row tells by name */
 
 static void write_part(const struct report *r, const struct pen *pen, const struct event *e,
 		       struct part part)
@@ -70,7 +73,7 @@ static bool row_sandbox(const struct report *r, const struct pen *pen)
 
 	if (!event_get(start, FIELD_network) && !event_get(start, FIELD_template_name))
 		return false;
-	write_part(r, pen, start, (struct part){"root ", FIELD_template_name});
+	write_part(r, pen, start, (struct part){"root file system ", FIELD_template_name});
 	write_part(r, pen, start, (struct part){", network ", FIELD_network});
 	write_part(r, pen, start, (struct part){", workspace ", FIELD_workspace});
 	write_part(r, pen, start, (struct part){", on loss ", FIELD_on_loss});
@@ -82,6 +85,32 @@ static bool row_ran(const struct report *r, const struct pen *pen)
 {
 	tally_write_processes(r->tally, pen);
 	return true;
+}
+
+/* The programs of the session, each once, in the order in which they first ran. */
+static bool row_programs(const struct report *r, const struct pen *pen)
+{
+	struct keymap *seen = keymap_new(64);
+	size_t count = 0, more = 0;
+
+	for (size_t i = 0; seen && i < actors_count(r->actors); i++) {
+		const struct actor *actor = actors_get(r->actors, i);
+		size_t before = keymap_count(seen), number;
+		struct bytes program = {actor->program, actor->program_size};
+
+		if (!program.size)
+			continue;
+		if (keymap_add(seen, program, &number) < 0)
+			more++;
+		else if (keymap_count(seen) > before && ++count <= 3 * NAMED_MAX) {
+			fputs(count > 1 ? ", " : "", pen->out);
+			printable_word(pen->out, &pen->printable, program);
+		}
+	}
+	if (count > 3 * NAMED_MAX || more)
+		fputs(" and others", pen->out);
+	keymap_free(seen);
+	return count > 0;
 }
 
 static bool row_changed(const struct report *r, const struct pen *pen)
@@ -107,6 +136,27 @@ static bool row_changed(const struct report *r, const struct pen *pen)
 	if (unproven)
 		fprintf(pen->out, "; %" PRIu64 " names not proven", unproven);
 	return true;
+}
+
+/* The first few that the session asked for, by name where they have one. */
+static void write_first_ends(const struct report *r, const struct pen *pen)
+{
+	size_t named = 0;
+
+	for (size_t i = 0; i < contacts_count(r->contacts) && named < NAMED_MAX; i++) {
+		struct contact contact = contacts_get(r->contacts, i);
+
+		if (contact.way != WAY_OUT)
+			continue;
+		if (contact.name_count)
+			contact.address = contacts_name(r->contacts, contact.names[0]).name;
+		fputs(named++ ? ", " : "; ", pen->out);
+		contact_write_end(&contact, pen);
+	}
+	for (size_t i = 0; !named && i < contacts_name_count(r->contacts) && i < NAMED_MAX; i++) {
+		fputs(i ? ", " : "; ", pen->out);
+		printable_word(pen->out, &pen->printable, contacts_name(r->contacts, i).name);
+	}
 }
 
 static bool row_contacted(const struct report *r, const struct pen *pen)
@@ -135,6 +185,7 @@ static bool row_contacted(const struct report *r, const struct pen *pen)
 	write_size(pen->out, r->tally->bytes_sent);
 	fputs(", received ", pen->out);
 	write_size(pen->out, r->tally->bytes_received);
+	write_first_ends(r, pen);
 	return true;
 }
 
@@ -184,20 +235,33 @@ static bool row_cut(const struct report *r, const struct pen *pen)
 
 static bool row_integrity(const struct report *r, const struct pen *pen)
 {
-	if (r->damage_count)
-		fputs("DAMAGED: some records cannot be read; ", pen->out);
-	else
-		fputs("the checksums of all records hold; ", pen->out);
-	fputs("signatures were not checked for this report", pen->out);
+	static const char *const words[] = {
+		[VERIFY_INTACT] = "verified: every record is as it was signed",
+		[VERIFY_TAMPERED] = "TAMPERED WITH",
+		[VERIFY_INCOMPLETE] = "verified: intact, and incomplete as it says itself",
+		[VERIFY_UNKNOWN] = "not verified"};
+	const struct verify_result *verified = r->request->verified;
+
+	fputs(words[verified ? verified->verdict : VERIFY_UNKNOWN], pen->out);
+	if (verified && verified->why[0]) {
+		fputs(": ", pen->out);
+		printable_text(pen->out, &pen->printable, bytes_of(verified->why));
+	}
+	if (verified && verified->first_bad)
+		fprintf(pen->out, ", from record %" PRIu64 " on", verified->first_bad);
+	if (verified)
+		fprintf(pen->out, " (%" PRIu64 " of %" PRIu64 " records signed)",
+			verified->signed_records, verified->records);
+	fputs(r->damage_count ? "; DAMAGED: some records cannot be read"
+			      : "; the checksums of all records hold",
+	      pen->out);
 	return true;
 }
 
 const struct report_row report_rows[] = {
-	{"Command", row_command},     {"Verdict", row_verdict},
-	{"When", row_when},	      {"Asked by", row_who},
-	{"Sandbox", row_sandbox},     {"Ran", row_ran},
-	{"Changed", row_changed},     {"Contacted", row_contacted},
-	{"Denied", row_denied},	      {"Lost", row_lost},
-	{"Redacted", row_redacted},   {"Cut", row_cut},
-	{"Integrity", row_integrity}, {0},
+	{"Command", row_command},   {"Verdict", row_verdict},	  {"When", row_when},
+	{"Asked by", row_who},	    {"Sandbox", row_sandbox},	  {"Ran", row_ran},
+	{"Programs", row_programs}, {"Changed", row_changed},	  {"Contacted", row_contacted},
+	{"Denied", row_denied},	    {"Lost", row_lost},		  {"Redacted", row_redacted},
+	{"Cut", row_cut},	    {"Integrity", row_integrity}, {0},
 };

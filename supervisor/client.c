@@ -151,7 +151,8 @@ static void serve_signal(struct client *c, struct control_message *m)
 		client_refuse(c, "bad_request", "signal: not the number of a signal");
 		return;
 	}
-	answer(c, session_signal(s, (int)signal));
+	answer(c, session_signal(s, (int)signal,
+				 strcmp(c->session, session_id(s)) == 0 ? "client" : "user"));
 }
 
 static void serve_kill(struct client *c, struct control_message *m)

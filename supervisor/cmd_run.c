@@ -322,6 +322,7 @@ const struct command command_run = {
 		{"env", 0, "NAME=VALUE", "a variable of the command's environment", OPTION_TEXTS, AT(env)},
 		{"secret", 0, "NAME=SOURCE", "a secret in the command's environment that the record never holds, from "
 		 "env:VAR or file:PATH", OPTION_TEXTS, AT(secrets)},
+		{"limit", 0, "KEY=VALUE[,KEY=VALUE...]", "what the session may use at most", OPTION_TEXTS, AT(limits)},
 		{"tty", 0, NULL, "give the command a terminal", OPTION_SET, AT(tty), .value = 1},
 		{"no-tty", 0, NULL, "give it none, even on a terminal", OPTION_SET, AT(tty), .value = 0},
 		{"cwd", 0, "DIR", "working directory in the session", OPTION_TEXT, AT(cwd)},
@@ -347,9 +348,23 @@ const struct command command_run = {
 	.sections = (const struct command_section[]){
 		{"EXIT STATUS",
 		 "The exit status of COMMAND; 128+N when it was ended by signal N, and 137 when the session was killed; 125 when "
-		 "vitrine could not run it, 126 when COMMAND could not be run, 127 when it was not found."},
+		 "vitrine could not run it, 126 when COMMAND could not be run, 127 when it was not found. The verdict of --json says which: "
+		 "reason is exit, signal, timeout, oom, limit, killed, setup_failed or supervisor_lost."},
+		{"LIMITS",
+		 "Every limit that is given holds, or the session is refused with what is missing. Bytes may end in K, M, G or T. "
+		 "A limit that was hit is a limit record, with how often.\n\n"
+		 "  memory     bytes of memory, swap and files in memory included; what needs more is killed\n"
+		 "  pids       processes and threads alive at once\n"
+		 "  cpu        processors: 0.5 is half of one\n"
+		 "  wall       time of the command: seconds, or 500ms, 8s, 5m, 2h; then everything is killed\n"
+		 "  disk       bytes of files outside of /workspace (2G if not given)\n"
+		 "  inodes     files outside of /workspace (1000000 if not given)\n"
+		 "  files      open files of each process\n"
+		 "  file_size  bytes of each file\n"
+		 "  output     bytes that the command writes to its streams; then everything is killed"},
 		{"EXAMPLES",
 		 "  vitrine run --workspace . -- make test\n"
+		 "  vitrine run --limit memory=512M,pids=64,cpu=1.5,wall=10m -- ./agent\n"
 		 "  vitrine run --secret TOKEN=env:TOKEN --json --quiet -- ./agent --task task.md"},
 		{0},
 	},

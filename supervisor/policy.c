@@ -37,6 +37,9 @@ const struct setting policy_settings[] = {
 		"values."},
 	{"labels", SETTING_LABELS, .max = 64, .otherwise = "{}",
 	 .doc = "Labels of the session, as they stand in its record."},
+	{"limits", SETTING_LIMITS, .otherwise = "{}",
+	 .doc = "What the session may use at most; each limit that is given holds, or the session "
+		"is refused."},
 	{"net", SETTING_CHOICE, nets, .otherwise = "\"none\"",
 	 .doc = "Network of the session: a loopback device of its own, or the host's network."},
 	{"on_loss", SETTING_CHOICE, losses, .otherwise = "\"freeze\"",
@@ -167,6 +170,8 @@ int policy_make(const json_t *given, const json_t *env, struct policy *ret_polic
 
 	p.values = json_deep_copy(given);
 	if (!p.values || settings_complete(policy_settings, p.values) < 0)
+		return fault_set(ret_fault, -ENOMEM, "no_memory", "out of memory");
+	if (limit_settings_read(json_object_get(p.values, "limits"), &p.limits) < 0)
 		return fault_set(ret_fault, -ENOMEM, "no_memory", "out of memory");
 	borrow_values(&p);
 	r = record_policy(&p, env);

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "limit_settings.h"
 #include "settings.h"
 
 #include <stdbool.h>
@@ -22,6 +23,7 @@ struct policy {
 	const char *tenant;    /* NULL: none */
 	const json_t *watch_reads, *env, *labels, *secrets;
 	uint64_t output_cap, disk_wait_s, ring_bytes;
+	struct limit_values limits;
 	char *recorded; /* owned: canonical JSON; of env only the names, sorted */
 	char sha256[65];
 };

@@ -79,6 +79,7 @@ enum recorder_word {
 	RECORDER_CLOSED,
 	RECORDER_TROUBLE, /* the journal cannot be written; with error 0: it can again */
 	RECORDER_LOST,	  /* records were lost and the policy says kill */
+	RECORDER_OUTPUT,  /* a command wrote more than it may */
 	RECORDER_UNKNOWN,
 };
 

@@ -190,6 +190,19 @@ static int add_policy(const struct run_options *o, json_t *message, uint64_t *re
 	return 0;
 }
 
+static int add_limits(const struct run_options *o, json_t *message, struct fault *f)
+{
+	json_t *limits = json_object();
+
+	json_object_set_new(message, "limits", limits);
+	for (size_t i = 0; i < o->limits.count; i++) {
+		int r = limit_settings_option(o->limits.items[i], limits, f);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
 static int add_workspace(const struct run_options *o, json_t *message, struct fault *f)
 {
 	struct stat st;
@@ -259,6 +272,8 @@ int run_request_make(const struct run_options *o, int argument_count, char **com
 	int r = add_map(message, "env", "--env", &o->env, ret_fault);
 	if (r == 0)
 		r = add_map(message, "labels", "--label", &o->labels, ret_fault);
+	if (r == 0)
+		r = add_limits(o, message, ret_fault);
 	if (r == 0)
 		r = add_policy(o, message, ret_ring_bytes, ret_fault);
 	if (r == 0)

@@ -12,7 +12,7 @@ struct run_options {
 	const char *name, *policy, *state, *socket, *workspace, *tenant, *cwd;
 	int net, on_loss, user; /* index into the choices below; -1: not given */
 	int tty;		/* 0, 1; -1: not given */
-	struct option_texts labels, env, secrets;
+	struct option_texts labels, env, secrets, limits;
 	bool json, quiet;
 };
 

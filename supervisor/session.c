@@ -224,22 +224,31 @@ void session_forget_client(struct session *s)
 	s->client = (struct session_client){0};
 }
 
+void session_discard(struct session *s)
+{
+	if (s->discard || s->is_bare || s->stage == SESSION_OPENING || s->stage == SESSION_CLOSING)
+		return;
+	s->discard = true;
+	recorder_discard(s->host->recorder, s->manifest.id);
+}
+
 void session_end(struct session *s, const struct verdict *verdict, bool discard)
 {
 	verdict_decide(&s->verdict, verdict);
-	if (discard && !s->discard && !s->is_bare && s->stage > SESSION_OPENING &&
-	    s->stage < SESSION_CLOSING) {
-		s->discard = true;
-		recorder_discard(s->host->recorder, s->manifest.id);
-	}
+	if (discard)
+		session_discard(s);
 	if (s->stage == SESSION_WORKING)
 		session_finish_exec(s);
+	else if (s->stage == SESSION_DRAINING)
+		session_hurry(s);
 }
 
-int session_signal(struct session *s, int signal)
+int session_signal(struct session *s, int signal, const char *by)
 {
 	if (s->stage != SESSION_WORKING)
 		return -ESRCH;
+	s->signal_sent = signal;
+	s->signal_by = by;
 	return sandbox_signal(s->sandbox, SESSION_EXEC, signal);
 }
 
@@ -287,6 +296,8 @@ void session_recorder_message(struct session *s, struct recorder_message *m)
 		session_closed(s, m);
 	else if (m->word == RECORDER_TROUBLE)
 		trouble(s, m);
+	else if (m->word == RECORDER_OUTPUT)
+		session_limits_output(s);
 	else if (m->word == RECORDER_LOST)
 		session_end(s, &lost, false);
 }

@@ -58,7 +58,8 @@ void session_forget_client(struct session *s);
 /* End it with this verdict, unless it has one already. @discard: output is no longer delivered. */
 void session_end(struct session *s, const struct verdict *verdict, bool discard);
 
-int session_signal(struct session *s, int signal);
+/* A signal to the command's first process. @by: who asked for it, static. 0 or -errno. */
+int session_signal(struct session *s, int signal, const char *by);
 int session_resize(struct session *s, uint16_t columns, uint16_t rows);
 
 /* A message of the recorder about this session. */

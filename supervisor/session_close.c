@@ -19,7 +19,7 @@ static const char *end_error(const struct session *s, int record_error, char *ro
 			 strerror(record_error));
 		return room;
 	}
-	if (s->verdict.reason == VERDICT_LIMIT) {
+	if (s->verdict.limit) {
 		snprintf(room, size, "session %s was killed: limit %s", s->manifest.id,
 			 s->verdict.limit);
 		return room;
@@ -107,16 +107,16 @@ void session_refuse(struct session *s, const struct recorder_message *m)
 }
 
 /* The cgroup knows of all processes, where it counts; else what was reaped is what is known. */
-static void measure(struct session *s)
+void session_measure(struct session *s, struct verdict *v)
 {
 	uint64_t cpu_ns = 0, memory_peak = 0;
 
 	if (sandbox_usage(s->sandbox, &cpu_ns, &memory_peak) < 0)
 		return;
-	if (cpu_ns > s->verdict.cpu_ns)
-		s->verdict.cpu_ns = cpu_ns;
-	if (memory_peak > s->verdict.memory_peak)
-		s->verdict.memory_peak = memory_peak;
+	if (cpu_ns > v->cpu_ns)
+		v->cpu_ns = cpu_ns;
+	if (memory_peak > v->memory_peak)
+		v->memory_peak = memory_peak;
 }
 
 void session_close_record(struct session *s)
@@ -125,7 +125,7 @@ void session_close_record(struct session *s)
 
 	if (s->sandbox) {
 		sandbox_kill(s->sandbox, 0);
-		measure(s);
+		session_measure(s, &s->verdict);
 	}
 	if (s->is_watched) {
 		uint64_t missed = sensors_missed(h->sensors) - s->missed_before;

@@ -10,13 +10,41 @@
 #include <string.h>
 #include <time.h>
 
+#define DRAIN_US 2000000 /* for a reader to take what a killed command wrote */
+
+static int on_drain(sd_event_source *source, uint64_t now_us, void *context)
+{
+	struct session *s = context;
+
+	(void)source, (void)now_us;
+	session_discard(s);
+	return 0;
+}
+
+void session_hurry(struct session *s)
+{
+	if (!s->drain && sd_event_add_time_relative(s->host->loop, &s->drain, CLOCK_MONOTONIC,
+						    DRAIN_US, 0, on_drain, s) < 0)
+		session_discard(s);
+}
+
+/* What ended by itself is followed to its last byte, however slow its reader is. */
+static bool ended_by_itself(const struct verdict *v)
+{
+	return v->reason == VERDICT_EXIT || v->reason == VERDICT_SIGNAL;
+}
+
 void session_finish_exec(struct session *s)
 {
 	struct verdict v = s->verdict;
 
 	s->statuses = sd_event_source_disable_unref(s->statuses);
-	sandbox_kill(s->sandbox,
-		     v.reason == VERDICT_EXIT || v.reason == VERDICT_SIGNAL ? SESSION_EXEC : 0);
+	session_limits_stop(s);
+	sandbox_kill(s->sandbox, ended_by_itself(&v) ? SESSION_EXEC : 0);
+	session_limits_look(s);
+	session_measure(s, &v);
+	if (!ended_by_itself(&v))
+		session_hurry(s);
 	v.wall_ns = session_clock_ns(CLOCK_BOOTTIME) - s->started_boot_ns;
 	s->stage = SESSION_DRAINING;
 	recorder_close_exec(s->host->recorder, s->manifest.id, SESSION_EXEC, verdict_fields(&v));
@@ -52,9 +80,13 @@ static void take_status(struct session *s, const struct sandbox_status *status)
 		s->verdict.cpu_ns = status->cpu_ns;
 		s->verdict.memory_peak = status->memory_peak;
 		ended = verdict_of_wait_status(status->wait_status);
+		if (ended.reason == VERDICT_SIGNAL && ended.signal == s->signal_sent)
+			ended.by = s->signal_by;
+		session_limits_explain(s, &ended);
 		verdict_decide(&s->verdict, &ended);
 		break;
 	case SANDBOX_GONE:
+		session_limits_explain(s, &gone);
 		verdict_decide(&s->verdict, &gone);
 		break;
 	}
@@ -123,7 +155,10 @@ static int run_command(struct session *s)
 	r = sd_event_add_io(s->host->loop, &s->statuses, sandbox_status_fd(s->sandbox), EPOLLIN,
 			    on_status, s);
 	if (r < 0)
-		session_decide_failed(s, "sandbox", r, NULL);
+		return session_decide_failed(s, "sandbox", r, NULL), r;
+	r = session_limits_start(s);
+	if (r < 0)
+		session_decide_failed(s, "limits", r, NULL);
 	return r;
 }
 

@@ -57,6 +57,21 @@ static int get_text(const json_t *value, char **ret_text)
 /* Fields of the request that override keys of the policy. */
 static const char *const overrides[] = {"net", "on_loss", "user", "workspace", "tenant"};
 
+/* Members of an object of the request stand beside those of the policy's. */
+static int merge(const json_t *body, json_t *given, const char *key)
+{
+	json_t *own = json_object_get(body, key);
+
+	if (!own)
+		return 0;
+	json_t *merged = json_deep_copy(json_object_get(given, key));
+	if (json_is_object(merged) && json_is_object(own))
+		json_object_update(merged, own);
+	else
+		merged = (json_decref(merged), json_deep_copy(own));
+	return json_object_set_new(given, key, merged);
+}
+
 static int apply_overrides(const json_t *body, json_t *given)
 {
 	for (size_t i = 0; i < sizeof(overrides) / sizeof(overrides[0]); i++) {
@@ -66,15 +81,8 @@ static int apply_overrides(const json_t *body, json_t *given)
 			return -ENOMEM;
 	}
 
-	json_t *labels = json_object_get(body, "labels");
-	if (!labels)
-		return 0;
-	json_t *merged = json_deep_copy(json_object_get(given, "labels"));
-	if (json_is_object(merged) && json_is_object(labels))
-		json_object_update(merged, labels);
-	else
-		merged = (json_decref(merged), json_deep_copy(labels));
-	return json_object_set_new(given, "labels", merged);
+	int r = merge(body, given, "labels");
+	return r < 0 ? r : merge(body, given, "limits");
 }
 
 static int read_policy(const json_t *body, struct session_request *r, struct fault *f)

@@ -79,6 +79,16 @@ static int make_sandbox(struct session *s, struct fault *f)
 		.workspace = p->workspace,
 		.net = strcmp(p->net, "host") == 0 ? SANDBOX_NET_HOST : SANDBOX_NET_NONE,
 		.workspace_for_root = strcmp(p->user, "root") == 0,
+		.upper_bytes = p->limits.disk_bytes,
+		.upper_inodes = p->limits.inodes,
+		.limits =
+			{
+				.memory_bytes = p->limits.memory_bytes,
+				.pids = p->limits.pids,
+				.cpu_milli = p->limits.cpu_milli,
+				.files = p->limits.files,
+				.file_size_bytes = p->limits.file_size_bytes,
+			},
 	};
 	int r = sandbox_create(h->launcher, &h->cgroups, &options, &s->sandbox, &error);
 
@@ -168,6 +178,8 @@ void session_tear_down(struct session *s)
 
 	s->statuses = sd_event_source_disable_unref(s->statuses);
 	s->disk_wait = sd_event_source_disable_unref(s->disk_wait);
+	s->drain = sd_event_source_disable_unref(s->drain);
+	session_limits_stop(s);
 	streams_close(&s->streams);
 	if (s->sandbox)
 		sandbox_kill(s->sandbox, 0);

@@ -16,6 +16,14 @@ enum session_stage {
 	SESSION_CLOSING,  /* the recorder has closed the journal */
 };
 
+/* What is known of the limits of a session while its command runs. */
+struct session_limits {
+	sd_event_source *hits[SANDBOX_CONTROLLERS], *wall, *room;
+	uint64_t seen[SANDBOX_CONTROLLERS]; /* hits that are in the record */
+	uint64_t oom_ns;		    /* CLOCK_BOOTTIME of the last kill; 0: none */
+	bool was_full;
+};
+
 struct session {
 	struct host *host;
 	struct session *next;
@@ -39,7 +47,11 @@ struct session {
 	bool discard;	 /* output is no longer delivered */
 	struct verdict verdict;
 	uint64_t started_boot_ns;
+	struct session_limits limits;
+	int signal_sent; /* the last one that was asked for, and by whom */
+	const char *signal_by;
 	sd_event_source *statuses;  /* of the sandbox */
+	sd_event_source *drain;	    /* runs while a killed command's output is still delivered */
 	sd_event_source *disk_wait; /* runs while the journal cannot be written */
 };
 
@@ -67,6 +79,8 @@ int session_manifest_texts(const struct session *s, struct manifest *m);
 
 /* Take it out of the list, tear it down and free it. */
 void session_free(struct session *s);
+/* Its output is recorded from here on, but no longer delivered. */
+void session_discard(struct session *s);
 
 /* session_exec.c */
 
@@ -74,6 +88,20 @@ void session_free(struct session *s);
 void session_execed(struct session *s, const struct recorder_message *m);
 /* The command is over, or is to be: kill what is left of it and let the recorder take the rest. */
 void session_finish_exec(struct session *s);
+/* Its output goes nowhere soon, if its reader does not take it. */
+void session_hurry(struct session *s);
+
+/* session_limits.c */
+
+/* Follow the limits of the command that was just started. 0 or -errno. */
+int session_limits_start(struct session *s);
+/* Record what was hit since the last look. */
+void session_limits_look(struct session *s);
+void session_limits_stop(struct session *s);
+/* The command wrote more than it may. */
+void session_limits_output(struct session *s);
+/* Make a verdict of a kill say whether the kernel killed for want of memory. */
+void session_limits_explain(struct session *s, struct verdict *ended);
 
 /* session_close.c */
 
@@ -81,6 +109,8 @@ void session_finish_exec(struct session *s);
 void session_decide_failed(struct session *s, const char *step, int error, const char *text);
 /* Kill everything and let the recorder write the end. */
 void session_close_record(struct session *s);
+/* What the cgroups know of all its processes, where they count. */
+void session_measure(struct session *s, struct verdict *v);
 /* The record is closed: finish and free the session. */
 void session_closed(struct session *s, const struct recorder_message *m);
 /* The journal could not even be opened: there is no session. Frees it. */

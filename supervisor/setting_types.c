@@ -3,6 +3,8 @@
  */
 #include "setting_types.h"
 
+#include "limit_settings.h"
+
 #include <ctype.h>
 #include <limits.h>
 #include <string.h>
@@ -223,6 +225,7 @@ const struct setting_type_info setting_types[] = {
 		{check_labels, schema_labels,
 		 "an object {\"label\": \"value\"}, labels of letters, digits, '.', '_', "
 		 "'/' and '-', values of at most 256 bytes"},
+	[SETTING_LIMITS] = {limit_settings_check, limit_settings_schema, limit_settings_allowed},
 	[SETTING_SECRETS] = {check_secrets, schema_secrets,
 			     "an array of {\"name\": NAME, \"source\": \"env:VAR\" or "
 			     "\"file:PATH\"}"},

@@ -7,6 +7,7 @@
 #include "jansson_cleanup.h"
 #include "log.h"
 #include "record/command.h"
+#include "sensors_check.h"
 #include "supervisor.h"
 
 #include <errno.h>
@@ -19,7 +20,7 @@
 struct vitrined_options {
 	const char *state, *socket, *config;
 	uint64_t ring_bytes;
-	bool private;
+	bool private, check;
 };
 
 static json_t *overrides(const struct vitrined_options *o)
@@ -61,6 +62,17 @@ static int fail(const struct log *log, bool private, const struct fault *f)
 	return 1;
 }
 
+/* What the sensors say to this kernel, to who started us with a socket as descriptor 3. */
+static int check(const struct log *log)
+{
+	cleanup(json) json_t *answer = sensors_check();
+	int r = answer ? control_send(PRIVATE_FD, answer, NULL, 0) : -ENOMEM;
+
+	if (r < 0)
+		log_write(log, LOG_LEVEL_ERROR, "check: %s", strerror(-r));
+	return r < 0;
+}
+
 static int vitrined_run(const void *values, int argument_count, char **arguments)
 {
 	const struct vitrined_options *o = values;
@@ -73,6 +85,8 @@ static int vitrined_run(const void *values, int argument_count, char **arguments
 
 	(void)argument_count, (void)arguments;
 	log_init(&log, "vitrined", o->private ? LOG_LEVEL_WARNING : LOG_LEVEL_NOTICE);
+	if (o->check)
+		return check(&log);
 	if (o->private) {
 		private_fd = fcntl(PRIVATE_FD, F_DUPFD_CLOEXEC, 4);
 		fcntl(PRIVATE_FD, F_SETFD, FD_CLOEXEC);
@@ -103,6 +117,8 @@ static const struct command vitrined = {
 		{"config", 0, "FILE", "configuration, a JSON file", OPTION_TEXT, offsetof(struct vitrined_options, config)},
 		{"ring-bytes", 0, "BYTES", "size of each session's ring, a power of two", OPTION_PARSED,
 		 offsetof(struct vitrined_options, ring_bytes), .parse = parse_bytes, .allowed = "a number of bytes"},
+		{"check", 0, NULL, "load the sensors, tell the client at descriptor 3 what came of it, and end", OPTION_FLAG,
+		 offsetof(struct vitrined_options, check)},
 		{"private", 0, NULL, "serve the one client at descriptor 3, and end with it", OPTION_FLAG,
 		 offsetof(struct vitrined_options, private)},
 		{0},

@@ -77,6 +77,7 @@ FUZZ_SRC := $(filter-out tests/fuzz/driver.c,$(wildcard tests/fuzz/*.c))
 FUZZERS := $(notdir $(FUZZ_SRC:.c=))
 FUZZ_SECONDS ?= 60
 FUZZ_SRC_OF_LIBS = $(record_src) $(redact_src) $(capture_src) $(supervisor_src) $(replay_src) \
+	$(project_src) $(sinks_src) $(exporters_src) \
 	supervisor/sandbox/syscall_policy.c supervisor/sandbox/syscall_arguments.c
 FUZZ_OBJ = $(patsubst %.c,$(B)/fuzz/obj/%.o,$(filter-out supervisor/capture/sensors.c,$(FUZZ_SRC_OF_LIBS)))
 FUZZ_FLAGS = -std=gnu17 -g -O1 -w $(CPPFLAGS)

@@ -17,8 +17,9 @@ const make = (name, className, text) => {
 };
 
 const kinds = JSON.parse(at('kinds').textContent);
+const fields = JSON.parse(at('fields').textContent); /* name: n number, b bool, t text, a array, m map, j JSON */
 const rows = JSON.parse(at('rows').textContent); /* [seq, microseconds, pid, kind, line] */
-const lower = new Array(rows.length);
+const words = new Array(rows.length);
 const objects = new Array(rows.length);
 let lines = null;
 
@@ -65,36 +66,56 @@ function numberOf(text) {
 	return m[1] ? -number : number;
 }
 
+/* A moment is held against the clock that it is of; numbers against numbers. */
+function compare(n, bound) {
+	const value = typeof bound === 'object' ? bound.value : bound;
+	if (typeof bound === 'object')
+		n = bound.isWall ? n.wall() : n.elapsed;
+	return n < value ? -1 : n > value ? 1 : 0;
+}
+
 function rangeOf(text, read) {
 	let m = /^(>=|<=|>|<)(.*)$/.exec(text);
 	if (m) {
 		const bound = read(m[2]);
 		if (bound === null)
 			return null;
-		return {'>': n => n > bound, '<': n => n < bound, '>=': n => n >= bound, '<=': n => n <= bound}[m[1]];
+		return {'>': n => compare(n, bound) > 0, '<': n => compare(n, bound) < 0, '>=': n => compare(n, bound) >= 0,
+			'<=': n => compare(n, bound) <= 0}[m[1]];
 	}
 	const dots = text.indexOf('..');
 	if (dots < 0) {
 		const one = read(text);
-		return one === null ? null : n => n === one;
+		return one === null || typeof one === 'object' ? null : n => n === one;
 	}
 	const low = dots ? read(text.slice(0, dots)) : undefined, high = dots + 2 < text.length ? read(text.slice(dots + 2)) : undefined;
 	if (low === null || high === null || (low === undefined && high === undefined))
 		return null;
-	return n => (low === undefined || n >= low) && (high === undefined || n <= high);
+	return n => (low === undefined || compare(n, low) >= 0) && (high === undefined || compare(n, high) <= 0);
 }
 
-/* A duration after the start, or a wall clock, in microseconds. */
+/* A wall clock in microseconds; null for what is none. */
+function wallOf(text) {
+	const m = /^([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt ]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]+))?([Zz]|[+-][0-9]{2}:[0-9]{2})$/.exec(text);
+	const ms = m ? Date.parse(m[1] + 'T' + m[2] + m[4].toUpperCase()) : NaN;
+	return Number.isNaN(ms) ? null : ms * 1000 + Number((m[3] || '').padEnd(6, '0').slice(0, 6));
+}
+
+/* A duration after the start, or a wall clock. */
 function momentOf(text) {
 	const units = {ns: 1e-3, us: 1, ms: 1e3, s: 1e6, m: 6e7, h: 3.6e9, d: 8.64e10};
-	if (/^[0-9]+(\.[0-9]+)?$/.test(text))
-		return Number(text) * 1e6;
+	if (text[4] === '-') {
+		const value = wallOf(text);
+		return value === null ? null : {isWall: true, value};
+	}
+	if (/^\+?[0-9]+(\.[0-9]+)?$/.test(text))
+		return {isWall: false, value: Number(text) * 1e6};
 	if (!/^\+?([0-9]+(\.[0-9]+)?(ns|us|ms|s|m|h|d))+$/.test(text))
 		return null;
-	let sum = 0;
+	let value = 0;
 	for (const m of text.matchAll(/([0-9]+(?:\.[0-9]+)?)(ns|us|ms|s|m|h|d)/g))
-		sum += Number(m[1]) * units[m[2]];
-	return sum;
+		value += Number(m[1]) * units[m[2]];
+	return {isWall: false, value};
 }
 
 /* An address as a number: {bits, value}. IPv4 within IPv6 is IPv4. */
@@ -145,37 +166,68 @@ function networkOf(text) {
 	};
 }
 
-function valuesOf(event, name) {
+function valueOf(event, name) {
 	let value = event;
 	for (const part of name.split('.')) {
-		if (value === null || typeof value !== 'object' || Array.isArray(value) || !Object.hasOwn(value, part))
-			return [];
+		if (value === null || typeof value !== 'object' || !Object.hasOwn(value, part))
+			return undefined;
 		value = value[part];
 	}
-	if (Array.isArray(value))
-		return value;
-	if (value !== null && typeof value === 'object')
-		return [JSON.stringify(value), ...Object.entries(value).flatMap(([key, v]) => [key, v, key + '=' + v])];
-	return [value];
+	return value;
 }
 
-function fieldTerm(name, value, isPart) {
-	const names = aliases[name] || [name], pattern = patternOf(value.items, isPart);
-	const isAny = !isPart && value.items.length === 1 && value.items[0].any;
+/* The texts that one value of a field is looked for as. */
+function textsOf(type, value) {
+	if (type === 'j')
+		return [typeof value === 'string' ? value : JSON.stringify(value)];
+	if (type === 'm')
+		return Object.entries(value).flatMap(([key, v]) => [key, v, key + '=' + v]);
+	return type === 'a' ? value : type === 't' ? [value] : [];
+}
+
+function fieldTerm(name, value, isPart, from) {
+	const names = aliases[name] || Object.keys(fields).filter(field => field === name || field.startsWith(name + '.'));
+	const pattern = patternOf(value.items, isPart), isAny = !isPart && value.items.length === 1 && value.items[0].any;
 	const range = isPart ? null : rangeOf(value.text, numberOf), network = isPart ? null : networkOf(value.text);
-	const truth = {yes: true, true: true, no: false, false: false}[value.text];
+	const truth = isPart ? undefined : {yes: true, true: true, no: false, false: false}[value.text];
+	const takes = field => fields[field] === 'n' ? range : fields[field] === 'b' ? truth !== undefined : true;
+	if (!names.length)
+		refuse(from, 'there is no field "' + name + '"; "quotes" make a text of it');
+	if (!isAny && !isPart && !network && value.text.includes('/') && names.some(field => field.endsWith('.address')))
+		refuse(value.position, 'this is no network; 10.0.0.0/8 and fd00::/8 are some');
+	if (!isAny && !names.some(takes))
+		refuse(value.position, isPart ? 'this field is no text: it has no parts' : fields[names[0]] === 'b' ? 'this field is yes or no' :
+			'this field is a number: 1000, 4K, >1000, <=10, 10..20 or *');
 	const fits = (field, v) => {
-		if (isAny)
-			return true;
-		if (typeof v === 'boolean')
-			return !isPart && v === truth;
-		if (typeof v === 'number')
+		if (v === undefined || isAny)
+			return v !== undefined;
+		if (fields[field] === 'n')
 			return range !== null && range(BigInt(v));
-		if (network && /address$/.test(field))
-			return network(String(v));
-		return pattern.test(String(v)) || (range !== null && /^[0-9]{19,20}$/.test(v) && range(BigInt(v)));
+		if (fields[field] === 'b')
+			return v === truth;
+		if (network && field.endsWith('.address'))
+			return network(v);
+		return textsOf(fields[field], v).some(text => pattern.test(text));
 	};
-	return i => names.some(field => valuesOf(object(i), field).some(v => fits(field, v)));
+	return i => names.some(field => fits(field, valueOf(object(i), field)));
+}
+
+/* Every text of a record, lower case, one a line of its own. */
+function wordsOf(i) {
+	if (words[i])
+		return words[i];
+	const texts = [kinds[rows[i][3]]];
+	const walk = (prefix, part) => {
+		for (const [key, value] of Object.entries(part)) {
+			const type = fields[prefix + key];
+			if (type)
+				texts.push(...textsOf(type, value));
+			else if (value !== null && typeof value === 'object' && !Array.isArray(value))
+				walk(prefix + key + '.', value);
+		}
+	};
+	walk('', object(i));
+	return words[i] = texts.join('\0').toLowerCase();
 }
 
 function kindTerm(value) {
@@ -200,25 +252,28 @@ function kindTerm(value) {
 	return i => wanted.has(rows[i][3]);
 }
 
-function term(name, operator, value) {
+function term(name, operator, value, from) {
 	const isPart = operator === '~';
 	if (name === null) {
-		if (value.items.every(item => typeof item === 'string')) {
-			const text = value.text.toLowerCase();
-			return i => (lower[i] || (lower[i] = (kinds[rows[i][3]] + ' ' + rows[i][4]).toLowerCase())).includes(text);
-		}
+		const text = value.text.toLowerCase();
+		if (value.items.every(item => typeof item === 'string'))
+			return i => wordsOf(i).includes(text);
 		const pattern = patternOf(value.items, true);
-		return i => pattern.test(kinds[rows[i][3]] + ' ' + rows[i][4]);
+		return i => wordsOf(i).split('\0').some(word => pattern.test(word));
 	}
+	if (isPart && /^(kind|seq|time)$/.test(name))
+		refuse(value.position, 'here FIELD:VALUE is needed');
 	if (name === 'kind')
 		return kindTerm(value);
+	const isAny = value.items.length === 1 && value.items[0].any;
 	if (name === 'seq' || name === 'time') {
-		const isTime = name === 'time', range = rangeOf(value.text, isTime ? momentOf : text => /^[0-9]+$/.test(text) ? Number(text) : null);
+		const isTime = name === 'time';
+		const range = isAny ? () => true : rangeOf(value.text, isTime ? momentOf : numberOf);
 		if (!range)
-			refuse(value.position, isTime ? 'this is no time: >1.5s, <2m, 1s..2s' : 'this is no number');
-		return i => range(rows[i][isTime ? 1 : 0]);
+			refuse(value.position, isTime ? 'this is no time: >1.5s, <2m, 1s..2s' : 'this is no number: 1000, >1000, <=10, 10..20');
+		return i => range(isTime ? {elapsed: rows[i][1], wall: () => wallOf(object(i).time)} : BigInt(rows[i][0]));
 	}
-	return fieldTerm(name, value, isPart);
+	return fieldTerm(name, value, isPart, from);
 }
 
 function parse(text) {
@@ -285,10 +340,11 @@ function parse(text) {
 			blanks();
 			return inner;
 		}
+		const from = p;
 		const m = /^([A-Za-z0-9_.]{1,63})([:=~<>])/.exec(characters.slice(p, p + 64).join(''));
 		if (m)
 			p += m[1].length + (m[2] === '<' || m[2] === '>' ? 0 : 1);
-		const result = term(m ? m[1] : null, m ? m[2] : null, value());
+		const result = term(m ? m[1] : null, m ? m[2] : null, value(), from);
 		blanks();
 		return result;
 	};
@@ -510,7 +566,7 @@ function readAhead(deadline) {
 	while (ready < rows.length && deadline.timeRemaining() > 2) {
 		const end = Math.min(rows.length, ready + 200);
 		while (ready < end)
-			object(ready++);
+			wordsOf(ready++);
 	}
 	if (ready < rows.length)
 		requestIdleCallback(readAhead);

@@ -17,7 +17,7 @@
 static char *url_of(const struct http_sink *s, const char *query)
 {
 	char *quoted = curl_easy_escape(NULL, query, 0), *url = NULL;
-	const char *base = setting_text(s->setup.values, "url");
+	const char *base = knob_text(s->setup.values, "url");
 
 	if (!quoted || asprintf(&url,
 				"%s%cwait_end_of_query=1&date_time_input_format=best_effort&"
@@ -28,23 +28,22 @@ static char *url_of(const struct http_sink *s, const char *query)
 	return url;
 }
 
-static int clickhouse_open(struct http_sink *s, struct setting_fault *f)
+static int clickhouse_open(struct http_sink *s, struct knob_fault *f)
 {
 	cleanup(free) char *query = NULL;
 
 	if (asprintf(&query, "INSERT INTO %s FORMAT JSONEachRow",
-		     setting_text(s->setup.values, "table")) < 0) {
+		     knob_text(s->setup.values, "table")) < 0) {
 		query = NULL;
 		return -ENOMEM;
 	}
 	s->url = url_of(s, query);
-	return setting_secret(s->setup.values, "password", &s->secret, f);
+	return knob_secret(s->setup.values, "password", &s->secret, f);
 }
 
 static int clickhouse_headers(struct http_sink *s, struct curl_slist **headers)
 {
-	int r = http_sink_header(headers, "X-ClickHouse-User",
-				 setting_text(s->setup.values, "user"));
+	int r = http_sink_header(headers, "X-ClickHouse-User", knob_text(s->setup.values, "user"));
 
 	return r < 0 || !s->secret ? r : http_sink_header(headers, "X-ClickHouse-Key", s->secret);
 }
@@ -55,8 +54,8 @@ static bool clickhouse_prepare(struct http_sink *s, struct json_buffer *body, ch
 		" (session String, seq UInt64, time DateTime64(9, 'UTC'), "
 		"kind LowCardinality(String), record String CODEC(ZSTD(3))) "
 		"ENGINE = ReplacingMergeTree PARTITION BY toYYYYMM(time) ORDER BY (session, seq)";
-	const char *base = setting_text(s->setup.values, "url");
-	const char *table = setting_text(s->setup.values, "table");
+	const char *base = knob_text(s->setup.values, "url");
+	const char *table = knob_text(s->setup.values, "table");
 
 	json_put_literal(body, "CREATE TABLE IF NOT EXISTS ");
 	json_put(body, table, strlen(table));
@@ -122,8 +121,7 @@ static const struct http_kind clickhouse = {
 	.prepare = clickhouse_prepare,
 };
 
-static int open_clickhouse(const struct sink_setup *setup, void **ret_state,
-			   struct setting_fault *f)
+static int open_clickhouse(const struct sink_setup *setup, void **ret_state, struct knob_fault *f)
 {
 	return http_sink_open(setup, &clickhouse, ret_state, f);
 }
@@ -135,12 +133,12 @@ const struct sink_type sink_clickhouse = {
 	       "the whole line; of rows with equal session and seq it keeps one (SELECT ... "
 	       "FINAL).",
 	.format = "jsonl",
-	.settings =
-		(const struct setting[]){
-			HTTP_SETTINGS,
-			{"table", SETTING_NAME, "\"vitrine\"", .doc = "table, or database.table"},
-			{"user", SETTING_TEXT, "\"default\"", .doc = "who inserts"},
-			{"password", SETTING_SECRET, .doc = "the user's password"},
+	.knobs =
+		(const struct knob[]){
+			HTTP_KNOBS,
+			{"table", KNOB_NAME, "\"vitrine\"", .doc = "table, or database.table"},
+			{"user", KNOB_TEXT, "\"default\"", .doc = "who inserts"},
+			{"password", KNOB_SECRET, .doc = "the user's password"},
 			{0},
 		},
 	.open = open_clickhouse,

@@ -3,17 +3,17 @@
  */
 #include "http_sink.h"
 
-#include "../../supervisor/record/cleanup.h"
+#include "../../supervisor/record/json_put.h"
 #include "../../supervisor/record/printable.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
-static int elastic_open(struct http_sink *s, struct setting_fault *f)
+static int elastic_open(struct http_sink *s, struct knob_fault *f)
 {
 	s->url = http_sink_url(s, "/_bulk");
-	return setting_secret(s->setup.values, "authorization", &s->secret, f);
+	return knob_secret(s->setup.values, "authorization", &s->secret, f);
 }
 
 static int elastic_headers(struct http_sink *s, struct curl_slist **headers)
@@ -25,19 +25,18 @@ static int elastic_frame(void *state, const struct projected *p, struct bytes li
 			 struct json_buffer *out)
 {
 	const struct http_sink *s = state;
+	size_t start = out->length;
 	char id[64];
-	int length = snprintf(id, sizeof(id), "\",\"_id\":\"%.20s-%" PRIu64 "\"}}\n", p->session,
-			      p->event->seq);
-	const char *index = setting_text(s->setup.values, "index");
-	int r = json_write_raw(out, "{\"create\":{\"_index\":\"", 22);
+	int length = snprintf(id, sizeof(id), "%.20s-%" PRIu64, p->session, p->event->seq);
 
-	if (r == 0)
-		r = json_write_raw(out, index, strlen(index));
-	if (r == 0)
-		r = json_write_raw(out, id, (size_t)length);
-	if (r == 0)
-		r = json_write_raw(out, line.data, line.size);
-	return r < 0 ? r : json_write_raw(out, "\n", 1);
+	json_put_literal(out, "{\"create\":{\"_index\":");
+	json_put_string(out, bytes_of(knob_text(s->setup.values, "index")));
+	json_put_literal(out, ",\"_id\":");
+	json_put_string(out, (struct bytes){id, (size_t)length});
+	json_put_literal(out, "}}\n");
+	json_put(out, line.data, line.size);
+	json_put_literal(out, "\n");
+	return json_done(out, start);
 }
 
 /* What the answer for one item means. */
@@ -114,7 +113,7 @@ static const struct http_kind elastic = {
 	.judge = elastic_judge,
 };
 
-static int open_elastic(const struct sink_setup *setup, void **ret_state, struct setting_fault *f)
+static int open_elastic(const struct sink_setup *setup, void **ret_state, struct knob_fault *f)
 {
 	return http_sink_open(setup, &elastic, ret_state, f);
 }
@@ -124,12 +123,12 @@ const struct sink_type sink_elastic = {
 	.doc = "Elasticsearch or OpenSearch, by _bulk. The _id is that of the record, so that one "
 	       "that comes again is found out.",
 	.format = "ecs",
-	.settings =
-		(const struct setting[]){
-			HTTP_SETTINGS,
-			{"index", SETTING_NAME, "\"vitrine\"",
+	.knobs =
+		(const struct knob[]){
+			HTTP_KNOBS,
+			{"index", KNOB_NAME, "\"vitrine\"",
 			 .doc = "index or data stream that the records go to"},
-			{"authorization", SETTING_SECRET,
+			{"authorization", KNOB_SECRET,
 			 .doc = "the header: \"ApiKey ...\" or \"Basic ...\""},
 			{0},
 		},

@@ -35,7 +35,7 @@ static uint64_t now_s(void)
 	return (uint64_t)now.tv_sec;
 }
 
-static int open_sink(const struct sink_setup *setup, void **ret_state, struct setting_fault *f)
+static int open_sink(const struct sink_setup *setup, void **ret_state, struct knob_fault *f)
 {
 	struct file *file = calloc(1, sizeof(*file));
 
@@ -43,7 +43,7 @@ static int open_sink(const struct sink_setup *setup, void **ret_state, struct se
 	if (!file)
 		return -ENOMEM;
 	file->setup = *setup;
-	file->path = setting_text(setup->values, "path");
+	file->path = knob_text(setup->values, "path");
 	file->fd = -1;
 	*ret_state = file;
 	return 0;
@@ -109,8 +109,8 @@ static void close_file(struct file *file)
 /* True once the file is large or old enough to be closed. */
 static bool is_due(const struct file *file)
 {
-	uint64_t bytes = (uint64_t)setting_number(file->setup.values, "rotate_bytes");
-	uint64_t age_s = (uint64_t)setting_number(file->setup.values, "rotate_age_s");
+	uint64_t bytes = (uint64_t)knob_number(file->setup.values, "rotate_bytes");
+	uint64_t age_s = (uint64_t)knob_number(file->setup.values, "rotate_age_s");
 
 	return file->size > 0 &&
 	       ((bytes && file->size >= bytes) || (age_s && now_s() - file->born_s >= age_s));
@@ -122,10 +122,10 @@ static int rotate(struct file *file)
 
 	if (!is_due(file))
 		return 0;
-	if (strcmp(setting_text(file->setup.values, "sync"), "never") && fdatasync(file->fd) < 0)
+	if (strcmp(knob_text(file->setup.values, "sync"), "never") && fdatasync(file->fd) < 0)
 		return -errno;
 	r = rotated_add(&file->rotated, file->path, file->first, file->last,
-			setting_bool(file->setup.values, "gzip"));
+			knob_bool(file->setup.values, "gzip"));
 	if (r == 0)
 		close_file(file);
 	return r;
@@ -145,7 +145,7 @@ static int append(struct file *file, struct bytes text)
 		else if (n == 0 || errno != EINTR)
 			r = n == 0 ? -EIO : -errno;
 	}
-	if (r == 0 && !strcmp(setting_text(file->setup.values, "sync"), "batch") &&
+	if (r == 0 && !strcmp(knob_text(file->setup.values, "sync"), "batch") &&
 	    fdatasync(file->fd) < 0)
 		r = -errno;
 	if (r == 0) {
@@ -218,15 +218,15 @@ const struct sink_type sink_file = {
 	.name = "file",
 	.doc = "A file of lines. SIGHUP opens it anew, for who rotates files himself.",
 	.format = "jsonl",
-	.settings =
-		(const struct setting[]){
-			{"path", SETTING_PATH, .is_required = true, .doc = "the file"},
-			{"rotate_bytes", SETTING_NUMBER, "104857600", .min = 0, .max = INT64_MAX,
+	.knobs =
+		(const struct knob[]){
+			{"path", KNOB_PATH, .is_required = true, .doc = "the file"},
+			{"rotate_bytes", KNOB_NUMBER, "104857600", .min = 0, .max = INT64_MAX,
 			 .doc = "from this size on it is closed; 0: never"},
-			{"rotate_age_s", SETTING_NUMBER, "86400", .min = 0, .max = INT32_MAX,
+			{"rotate_age_s", KNOB_NUMBER, "86400", .min = 0, .max = INT32_MAX,
 			 .doc = "from this age on; 0: never"},
-			{"gzip", SETTING_BOOL, "true", .doc = "compress closed files"},
-			{"sync", SETTING_CHOICE, "\"batch\"", .choices = syncs,
+			{"gzip", KNOB_BOOL, "true", .doc = "compress closed files"},
+			{"sync", KNOB_CHOICE, "\"batch\"", .choices = syncs,
 			 .doc = "when the disk has to have what counts as delivered"},
 			{0},
 		},

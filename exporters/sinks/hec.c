@@ -36,7 +36,7 @@ static void make_channel(char channel[37])
 		 b[12], b[13], b[14], b[15]);
 }
 
-static int hec_open(struct http_sink *s, struct setting_fault *f)
+static int hec_open(struct http_sink *s, struct knob_fault *f)
 {
 	struct hec *hec = s->own = calloc(1, sizeof(*hec));
 	cleanup(free) char *path = NULL;
@@ -46,17 +46,17 @@ static int hec_open(struct http_sink *s, struct setting_fault *f)
 		return -ENOMEM;
 	make_channel(hec->channel);
 	s->url = http_sink_url(s, "/services/collector/event");
-	if (setting_bool(s->setup.values, "ack")) {
+	if (knob_bool(s->setup.values, "ack")) {
 		if (asprintf(&path, "/services/collector/ack?channel=%s", hec->channel) < 0)
 			path = NULL;
 		hec->ack_url = path ? http_sink_url(s, path) : NULL;
 		if (!hec->ack_url)
 			return -ENOMEM;
-		if (s->url && !strcmp(hec->ack_url, setting_text(s->setup.values, "url")))
-			return setting_fault_set(f, "url",
-						 "url: with ack it has to be without a path");
+		if (s->url && !strcmp(hec->ack_url, knob_text(s->setup.values, "url")))
+			return knob_fault_set(f, "url",
+					      "url: with ack it has to be without a path");
 	}
-	r = setting_secret(s->setup.values, "token", &s->secret, f);
+	r = knob_secret(s->setup.values, "token", &s->secret, f);
 	return r;
 }
 
@@ -107,9 +107,9 @@ static int hec_frame(void *state, const struct projected *p, struct bytes line,
 
 	json_put(out, time_text, (size_t)length);
 	put_member(out, "host", p->facts->host);
-	put_member(out, "source", setting_text(s->setup.values, "source"));
-	put_member(out, "sourcetype", setting_text(s->setup.values, "sourcetype"));
-	put_member(out, "index", setting_text(s->setup.values, "index"));
+	put_member(out, "source", knob_text(s->setup.values, "source"));
+	put_member(out, "sourcetype", knob_text(s->setup.values, "sourcetype"));
+	put_member(out, "index", knob_text(s->setup.values, "index"));
 	json_put_literal(out, ",\"event\":");
 	if (line.size && *(const char *)line.data == '{')
 		json_put(out, line.data, line.size);
@@ -134,7 +134,7 @@ static void settle(struct http_sink *s, enum answer answer, const char *why)
 static void arm(struct http_sink *s)
 {
 	struct hec *hec = s->own;
-	uint64_t poll_ms = (uint64_t)setting_number(s->setup.values, "ack_poll_ms");
+	uint64_t poll_ms = (uint64_t)knob_number(s->setup.values, "ack_poll_ms");
 
 	sd_event_source_set_time_relative(hec->timer, poll_ms * 1000);
 	sd_event_source_set_enabled(hec->timer, SD_EVENT_ONESHOT);
@@ -153,10 +153,10 @@ static void on_ack(void *context, const struct http_result *result)
 	reply = result->error ? NULL : http_sink_reply(result);
 	is_there = json_is_true(json_object_get(json_object_get(reply, "acks"), id));
 	json_decref(reply);
-	hec->waited_ms += (uint64_t)setting_number(s->setup.values, "ack_poll_ms");
+	hec->waited_ms += (uint64_t)knob_number(s->setup.values, "ack_poll_ms");
 	if (is_there)
 		settle(s, ANSWER_DONE, "");
-	else if (hec->waited_ms >= (uint64_t)setting_number(s->setup.values, "ack_wait_s") * 1000)
+	else if (hec->waited_ms >= (uint64_t)knob_number(s->setup.values, "ack_wait_s") * 1000)
 		settle(s, ANSWER_RETRY, "the batch was not acknowledged in time");
 	else
 		arm(s);
@@ -251,7 +251,7 @@ static const struct http_kind hec_kind = {
 	.free = hec_free,
 };
 
-static int open_hec(const struct sink_setup *setup, void **ret_state, struct setting_fault *f)
+static int open_hec(const struct sink_setup *setup, void **ret_state, struct knob_fault *f)
 {
 	return http_sink_open(setup, &hec_kind, ret_state, f);
 }
@@ -260,19 +260,17 @@ const struct sink_type sink_hec = {
 	.name = "hec",
 	.doc = "Splunk's HTTP Event Collector.",
 	.format = "jsonl",
-	.settings =
-		(const struct setting[]){
-			HTTP_SETTINGS,
-			{"token", SETTING_SECRET, .is_required = true,
-			 .doc = "the collector's token"},
-			{"source", SETTING_TEXT, "\"vitrine\"", .doc = "source of the events"},
-			{"sourcetype", SETTING_TEXT, "\"_json\"", .doc = "their source type"},
-			{"index", SETTING_NAME, .doc = "index, where it is not the token's own"},
-			{"ack", SETTING_BOOL, "false",
-			 .doc = "wait until the indexers have a batch"},
-			{"ack_poll_ms", SETTING_NUMBER, "2000", .min = 10, .max = 600000,
+	.knobs =
+		(const struct knob[]){
+			HTTP_KNOBS,
+			{"token", KNOB_SECRET, .is_required = true, .doc = "the collector's token"},
+			{"source", KNOB_TEXT, "\"vitrine\"", .doc = "source of the events"},
+			{"sourcetype", KNOB_TEXT, "\"_json\"", .doc = "their source type"},
+			{"index", KNOB_NAME, .doc = "index, where it is not the token's own"},
+			{"ack", KNOB_BOOL, "false", .doc = "wait until the indexers have a batch"},
+			{"ack_poll_ms", KNOB_NUMBER, "2000", .min = 10, .max = 600000,
 			 .doc = "how often that is asked"},
-			{"ack_wait_s", SETTING_NUMBER, "300", .min = 1, .max = 86400,
+			{"ack_wait_s", KNOB_NUMBER, "300", .min = 1, .max = 86400,
 			 .doc = "after that the batch is sent again"},
 			{0},
 		},

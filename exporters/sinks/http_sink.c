@@ -10,14 +10,14 @@
 #include <strings.h>
 
 int http_sink_open(const struct sink_setup *setup, const struct http_kind *kind, void **ret_state,
-		   struct setting_fault *f)
+		   struct knob_fault *f)
 {
 	const struct http_options options = {
-		.timeout_ms = (uint64_t)setting_number(setup->values, "timeout_s") * 1000,
-		.gzip = setting_bool(setup->values, "gzip"),
-		.ca_file = setting_text(setup->values, "ca_file"),
-		.cert_file = setting_text(setup->values, "cert_file"),
-		.key_file = setting_text(setup->values, "key_file"),
+		.timeout_ms = (uint64_t)knob_number(setup->values, "timeout_s") * 1000,
+		.gzip = knob_bool(setup->values, "gzip"),
+		.ca_file = knob_text(setup->values, "ca_file"),
+		.cert_file = knob_text(setup->values, "cert_file"),
+		.key_file = knob_text(setup->values, "key_file"),
 	};
 	struct http_sink *s = calloc(1, sizeof(*s));
 	int r;
@@ -190,7 +190,7 @@ int http_sink_header(struct curl_slist **headers, const char *name, const char *
 
 char *http_sink_url(const struct http_sink *s, const char *path)
 {
-	const char *base = setting_text(s->setup.values, "url");
+	const char *base = knob_text(s->setup.values, "url");
 	const char *host = strstr(base, "://") + 3;
 	size_t length = strlen(base);
 	char *url;

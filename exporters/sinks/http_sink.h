@@ -13,7 +13,7 @@ struct http_kind {
 	const char *content_type;
 	const char *head, *separator, *tail; /* around the records of a request */
 	/* Set .url and what else the kind needs. 0 or -errno, a fault for -EINVAL. */
-	int (*open)(struct http_sink *s, struct setting_fault *f);
+	int (*open)(struct http_sink *s, struct knob_fault *f);
 	/* Add headers; the body is in s->body. 0 or -ENOMEM. May be NULL. */
 	int (*headers)(struct http_sink *s, struct curl_slist **headers);
 	/* What the answer means. False: it is not known yet, http_sink_answer comes later. */
@@ -39,17 +39,17 @@ struct http_sink {
 
 /* Rows for the table of each kind. */
 /* clang-format off */
-#define HTTP_SETTINGS                                                                              \
-	{"url", SETTING_URL, .is_required = true, .doc = "where to"},                              \
-	{"timeout_s", SETTING_NUMBER, "30", .min = 1, .max = 3600, .doc = "for one request"},       \
-	{"gzip", SETTING_BOOL, "true", .doc = "compress requests"},                                \
-	{"ca_file", SETTING_PATH, .doc = "certificates to trust instead of the system's"},          \
-	{"cert_file", SETTING_PATH, .doc = "certificate to show"},                                 \
-	{"key_file", SETTING_PATH, .doc = "its private key"}
+#define HTTP_KNOBS                                                                              \
+	{"url", KNOB_URL, .is_required = true, .doc = "where to"},                              \
+	{"timeout_s", KNOB_NUMBER, "30", .min = 1, .max = 3600, .doc = "for one request"},       \
+	{"gzip", KNOB_BOOL, "true", .doc = "compress requests"},                                \
+	{"ca_file", KNOB_PATH, .doc = "certificates to trust instead of the system's"},          \
+	{"cert_file", KNOB_PATH, .doc = "certificate to show"},                                 \
+	{"key_file", KNOB_PATH, .doc = "its private key"}
 /* clang-format on */
 
 int http_sink_open(const struct sink_setup *setup, const struct http_kind *kind, void **ret_state,
-		   struct setting_fault *f);
+		   struct knob_fault *f);
 void http_sink_send(void *state, struct batch *b, size_t count);
 void http_sink_free(void *state);
 void http_sink_answer(struct http_sink *s, const struct sink_answer *a);

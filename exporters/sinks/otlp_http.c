@@ -9,10 +9,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-static int otlp_open(struct http_sink *s, struct setting_fault *f)
+static int otlp_open(struct http_sink *s, struct knob_fault *f)
 {
 	s->url = http_sink_url(s, "/v1/logs");
-	return setting_secret(s->setup.values, "authorization", &s->secret, f);
+	return knob_secret(s->setup.values, "authorization", &s->secret, f);
 }
 
 static int otlp_headers(struct http_sink *s, struct curl_slist **headers)
@@ -40,7 +40,7 @@ static bool otlp_judge(struct http_sink *s, const struct http_result *result, st
 	json_int_t count;
 
 	if (!http_sink_is_good(result, a)) {
-		if (status == 500 && !setting_bool(s->setup.values, "retry_500"))
+		if (status == 500 && !knob_bool(s->setup.values, "retry_500"))
 			a->answer = ANSWER_SPLIT;
 		return true;
 	}
@@ -73,7 +73,7 @@ static const struct http_kind otlp = {
 	.judge = otlp_judge,
 };
 
-static int open_otlp(const struct sink_setup *setup, void **ret_state, struct setting_fault *f)
+static int open_otlp(const struct sink_setup *setup, void **ret_state, struct knob_fault *f)
 {
 	return http_sink_open(setup, &otlp, ret_state, f);
 }
@@ -84,11 +84,11 @@ const struct sink_type sink_otlp = {
 	       "rejects some is kept as dead letters: it does not say which, and may not be asked "
 	       "again.",
 	.format = "otlp",
-	.settings =
-		(const struct setting[]){
-			HTTP_SETTINGS,
-			{"authorization", SETTING_SECRET, .doc = "the header: \"Bearer ...\""},
-			{"retry_500", SETTING_BOOL, "true",
+	.knobs =
+		(const struct knob[]){
+			HTTP_KNOBS,
+			{"authorization", KNOB_SECRET, .doc = "the header: \"Bearer ...\""},
+			{"retry_500", KNOB_BOOL, "true",
 			 .doc = "send again after 500, which the protocol does not foresee"},
 			{0},
 		},

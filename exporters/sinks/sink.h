@@ -7,7 +7,7 @@
 #include "../project/hide.h"
 #include "../project/projection.h"
 #include "batch.h"
-#include "setting.h"
+#include "knob.h"
 
 #include <systemd/sd-event.h>
 
@@ -45,10 +45,10 @@ struct sink_setup {
 
 struct sink_type {
 	const char *name;
-	const char *doc;		/* a sentence */
-	const char *format;		/* projection where the configuration names none */
-	const struct setting *settings; /* keys of its own */
-	int (*open)(const struct sink_setup *setup, void **ret_state, struct setting_fault *f);
+	const char *doc;	  /* a sentence */
+	const char *format;	  /* projection where the configuration names none */
+	const struct knob *knobs; /* keys of its own */
+	int (*open)(const struct sink_setup *setup, void **ret_state, struct knob_fault *f);
 	/* Append the record to @out; @line is its projection, without the end of line. */
 	int (*frame)(void *state, const struct projected *p, struct bytes line,
 		     struct json_buffer *out);

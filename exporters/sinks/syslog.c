@@ -1,8 +1,9 @@
 /*
  * Syslog, RFC 5424: a datagram each (unix, udp), or octet-counted over TCP and TLS.
  *
- * Nothing acknowledges a message: it counts as delivered when the kernel has taken it. A connection
- * that ends while a batch is on its way gets all of that batch again.
+ * Nothing acknowledges a message: it counts as delivered when the kernel has taken a datagram, or
+ * the peer's kernel has acknowledged the bytes of a stream. A connection that ends while a batch is
+ * on its way gets all of that batch again.
  */
 #include "http.h"
 #include "sink.h"
@@ -12,10 +13,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <netdb.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
+
+#define CONFIRM_MS 10
 
 static const char *const transports[] = {"unix", "udp", "tcp", "tls", NULL};
 static const char *const protocols[] = {"5424", "3164", NULL};
@@ -31,7 +37,7 @@ struct syslog {
 	struct http_client *client; /* of streams */
 	bool is_connected;
 	char *url; /* owned */
-	sd_event_source *writable;
+	sd_event_source *writable, *confirming;
 	struct batch *batch;
 	size_t count;
 	size_t sent; /* bytes of a stream, messages of a socket of datagrams */
@@ -52,6 +58,7 @@ static void free_sink(void *state)
 	struct syslog *s = state;
 
 	sd_event_source_disable_unref(s->writable);
+	sd_event_source_disable_unref(s->confirming);
 	http_client_free(s->client);
 	if (s->fd >= 0)
 		close(s->fd);
@@ -64,13 +71,13 @@ static int open_stream(struct syslog *s, bool is_tls)
 	const json_t *values = s->setup.values;
 	const struct http_options options = {
 		.timeout_ms = 10000,
-		.ca_file = setting_text(values, "ca_file"),
-		.cert_file = setting_text(values, "cert_file"),
-		.key_file = setting_text(values, "key_file"),
+		.ca_file = knob_text(values, "ca_file"),
+		.cert_file = knob_text(values, "cert_file"),
+		.key_file = knob_text(values, "key_file"),
 	};
 
-	if (asprintf(&s->url, "%s://%s", is_tls ? "https" : "http",
-		     setting_text(values, "address")) < 0) {
+	if (asprintf(&s->url, "%s://%s", is_tls ? "https" : "http", knob_text(values, "address")) <
+	    0) {
 		s->url = NULL;
 		return -ENOMEM;
 	}
@@ -117,20 +124,20 @@ static bool is_numeric(const char *address)
 	return true;
 }
 
-static int open_sink(const struct sink_setup *setup, void **ret_state, struct setting_fault *f)
+static int open_sink(const struct sink_setup *setup, void **ret_state, struct knob_fault *f)
 {
-	const char *transport = setting_text(setup->values, "transport");
-	const char *address = setting_text(setup->values, "address");
+	const char *transport = knob_text(setup->values, "transport");
+	const char *address = knob_text(setup->values, "address");
 	bool is_tls = !strcmp(transport, "tls");
 	struct syslog *s;
 	int r = 0;
 
 	if (!is_address(address, !strcmp(transport, "unix")) ||
 	    (!strcmp(transport, "udp") && !is_numeric(address)))
-		return setting_fault_set(f, "address",
-					 "address: \"%s\": bad value; allowed: a path shorter than "
-					 "108 bytes for unix, IP:PORT for udp, else HOST:PORT",
-					 address);
+		return knob_fault_set(f, "address",
+				      "address: \"%s\": bad value; allowed: a path shorter than "
+				      "108 bytes for unix, IP:PORT for udp, else HOST:PORT",
+				      address);
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
@@ -138,10 +145,10 @@ static int open_sink(const struct sink_setup *setup, void **ret_state, struct se
 	s->fd = -1;
 	s->is_stream = is_tls || !strcmp(transport, "tcp");
 	s->form = (struct syslog_form){
-		.is_old = !strcmp(setting_text(setup->values, "protocol"), "3164"),
+		.is_old = !strcmp(knob_text(setup->values, "protocol"), "3164"),
 		.is_counted = s->is_stream,
-		.facility = facility_of(setting_text(setup->values, "facility")),
-		.max_bytes = (size_t)setting_number(setup->values, "max_bytes"),
+		.facility = facility_of(knob_text(setup->values, "facility")),
+		.max_bytes = (size_t)knob_number(setup->values, "max_bytes"),
 		.key = setup->key,
 	};
 	if (s->is_stream)
@@ -171,6 +178,8 @@ static void stop_waiting(struct syslog *s)
 static void disconnect(struct syslog *s)
 {
 	stop_waiting(s);
+	if (s->confirming)
+		sd_event_source_set_enabled(s->confirming, SD_EVENT_OFF);
 	if (s->client)
 		http_client_disconnect(s->client);
 	s->is_connected = false;
@@ -184,7 +193,7 @@ static void fail(struct syslog *s, const char *why)
 	struct sink_answer a;
 
 	disconnect(s);
-	sink_answer_set(&a, ANSWER_RETRY, "%s: %s", setting_text(s->setup.values, "address"), why);
+	sink_answer_set(&a, ANSWER_RETRY, "%s: %s", knob_text(s->setup.values, "address"), why);
 	s->setup.answer(s->setup.lane, &a);
 }
 
@@ -226,6 +235,43 @@ static void wait_writable(struct syslog *s)
 
 /* ---- sending ---- */
 
+static void confirm(struct syslog *s);
+
+static int on_confirm(sd_event_source *source, uint64_t usec, void *context)
+{
+	(void)source, (void)usec;
+	confirm(context);
+	return 0;
+}
+
+/*
+ * All was given to the kernel; wait until the peer's has it. Whether the server read it nobody
+ * says, but a connection that breaks before that is seen.
+ */
+static void confirm(struct syslog *s)
+{
+	int waiting = 0, r = http_client_drain(s->client);
+
+	if (ioctl(http_client_fd(s->client), SIOCOUTQ, &waiting) < 0)
+		waiting = 0;
+	if (r < 0 && (waiting || r != -ENODATA)) {
+		fail(s, "the connection is gone");
+		return;
+	}
+	if (!waiting) {
+		succeed(s);
+		return;
+	}
+	if (!s->confirming &&
+	    sd_event_add_time_relative(s->setup.event, &s->confirming, CLOCK_MONOTONIC, 0, 1000,
+				       on_confirm, s) < 0) {
+		fail(s, "out of memory");
+		return;
+	}
+	sd_event_source_set_time_relative(s->confirming, CONFIRM_MS * 1000);
+	sd_event_source_set_enabled(s->confirming, SD_EVENT_ONESHOT);
+}
+
 static void send_stream(struct syslog *s)
 {
 	const struct batch_item *last = &s->batch->items[s->count - 1];
@@ -245,7 +291,8 @@ static void send_stream(struct syslog *s)
 		}
 		s->sent += (size_t)n;
 	}
-	succeed(s);
+	stop_waiting(s);
+	confirm(s);
 }
 
 static void send_datagrams(struct syslog *s)
@@ -300,7 +347,7 @@ static int connect_unix(struct syslog *s)
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s",
-		 setting_text(s->setup.values, "address"));
+		 knob_text(s->setup.values, "address"));
 	s->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (s->fd < 0)
 		return -errno;
@@ -310,7 +357,7 @@ static int connect_unix(struct syslog *s)
 static int connect_udp(struct syslog *s)
 {
 	struct addrinfo *list = NULL;
-	int r = numeric(setting_text(s->setup.values, "address"), &list);
+	int r = numeric(knob_text(s->setup.values, "address"), &list);
 
 	if (r < 0)
 		return r;
@@ -341,8 +388,8 @@ static void send_batch(void *state, struct batch *b, size_t count)
 		if (!s->is_connected)
 			r = http_client_connect(s->client, s->url, on_connected, s);
 	} else if (s->fd < 0) {
-		r = !strcmp(setting_text(s->setup.values, "transport"), "unix") ? connect_unix(s)
-										: connect_udp(s);
+		r = !strcmp(knob_text(s->setup.values, "transport"), "unix") ? connect_unix(s)
+									     : connect_udp(s);
 	}
 	if (r < 0)
 		fail(s, strerror(-r));
@@ -353,24 +400,24 @@ static void send_batch(void *state, struct batch *b, size_t count)
 const struct sink_type sink_syslog = {
 	.name = "syslog",
 	.doc = "A syslog server. Nothing acknowledges what it gets: over a connection that breaks, "
-	       "what the kernel had taken may be lost.",
+	       "what the peer's kernel had taken may be lost.",
 	.format = "jsonl",
-	.settings =
-		(const struct setting[]){
-			{"transport", SETTING_CHOICE, .choices = transports, .is_required = true,
+	.knobs =
+		(const struct knob[]){
+			{"transport", KNOB_CHOICE, .choices = transports, .is_required = true,
 			 .doc = "how; tcp and tls count octets"},
-			{"address", SETTING_TEXT, .is_required = true,
+			{"address", KNOB_TEXT, .is_required = true,
 			 .doc = "path of a unix socket, IP:PORT for udp, else HOST:PORT"},
-			{"protocol", SETTING_CHOICE, "\"5424\"", .choices = protocols,
+			{"protocol", KNOB_CHOICE, "\"5424\"", .choices = protocols,
 			 .doc = "form of the messages, by RFC"},
-			{"facility", SETTING_CHOICE, "\"authpriv\"", .choices = facilities,
+			{"facility", KNOB_CHOICE, "\"authpriv\"", .choices = facilities,
 			 .doc = "facility of the messages"},
-			{"max_bytes", SETTING_NUMBER, "8000", .min = 1024, .max = 1048576,
+			{"max_bytes", KNOB_NUMBER, "8000", .min = 1024, .max = 1048576,
 			 .doc = "of a message; longer ones are cut, and say so"},
-			{"ca_file", SETTING_PATH,
+			{"ca_file", KNOB_PATH,
 			 .doc = "certificates to trust instead of the system's"},
-			{"cert_file", SETTING_PATH, .doc = "certificate to show"},
-			{"key_file", SETTING_PATH, .doc = "its private key"},
+			{"cert_file", KNOB_PATH, .doc = "certificate to show"},
+			{"key_file", KNOB_PATH, .doc = "its private key"},
 			{0},
 		},
 	.open = open_sink,

@@ -97,9 +97,8 @@ static void put_cut(const struct syslog_form *form, const struct projected *p, s
 	if (form->key && form->key->size) {
 		HMAC(EVP_sha256(), form->key->bytes, (int)form->key->size, line.data, line.size,
 		     digest, NULL);
-		json_put_literal(out, ",\"digest\":\"");
+		json_put_literal(out, ",\"digest\":");
 		json_put_hex(out, digest, sizeof(digest));
-		json_put_literal(out, "\"");
 	}
 	json_put_literal(out, ",\"head\":\"");
 }

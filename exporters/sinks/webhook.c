@@ -21,7 +21,7 @@ struct webhook {
 	size_t key_size;
 };
 
-static int webhook_open(struct http_sink *s, struct setting_fault *f)
+static int webhook_open(struct http_sink *s, struct knob_fault *f)
 {
 	struct webhook *w = s->own = calloc(1, sizeof(*w));
 	const char *text;
@@ -30,8 +30,8 @@ static int webhook_open(struct http_sink *s, struct setting_fault *f)
 
 	if (!w)
 		return -ENOMEM;
-	s->url = strdup(setting_text(s->setup.values, "url"));
-	r = setting_secret(s->setup.values, "secret", &s->secret, f);
+	s->url = strdup(knob_text(s->setup.values, "url"));
+	r = knob_secret(s->setup.values, "secret", &s->secret, f);
 	if (r < 0 || !s->secret)
 		return r;
 	text = s->secret;
@@ -41,10 +41,10 @@ static int webhook_open(struct http_sink *s, struct setting_fault *f)
 		       ? base64_decode(text, strlen(text), w->key)
 		       : -EINVAL;
 	if (size < SECRET_MIN)
-		return setting_fault_set(f, "secret",
-					 "secret: it has to be " SECRET_PREFIX
-					 " and the base64 of %d to 510 bytes",
-					 SECRET_MIN);
+		return knob_fault_set(f, "secret",
+				      "secret: it has to be " SECRET_PREFIX
+				      " and the base64 of %d to 510 bytes",
+				      SECRET_MIN);
 	w->key_size = (size_t)size;
 	return 0;
 }
@@ -136,7 +136,7 @@ static const struct http_kind webhook = {
 	.free = webhook_free,
 };
 
-static int open_webhook(const struct sink_setup *setup, void **ret_state, struct setting_fault *f)
+static int open_webhook(const struct sink_setup *setup, void **ret_state, struct knob_fault *f)
 {
 	return http_sink_open(setup, &webhook, ret_state, f);
 }
@@ -146,10 +146,10 @@ const struct sink_type sink_webhook = {
 	.doc = "An HTTP endpoint of one's own: {\"type\": \"vitrine.records\", \"data\": [RECORD, "
 	       "...]}, signed as Standard Webhooks has it.",
 	.format = "jsonl",
-	.settings =
-		(const struct setting[]){
-			HTTP_SETTINGS,
-			{"secret", SETTING_SECRET, .doc = "key of the signature, whsec_..."},
+	.knobs =
+		(const struct knob[]){
+			HTTP_KNOBS,
+			{"secret", KNOB_SECRET, .doc = "key of the signature, whsec_..."},
 			{0},
 		},
 	.open = open_webhook,

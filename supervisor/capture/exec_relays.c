@@ -36,6 +36,7 @@ struct exec_relays {
 	struct exec_relays_options options;
 	struct stream streams[EXEC_STREAM_COUNT];
 	bool is_discarding;
+	bool is_over, is_ending; /* past output_limit; exec_relays_finish was called */
 	void (*finished)(void *context);
 	void *context;
 };
@@ -114,6 +115,33 @@ static int emit_piece(struct stream *s, struct bytes piece, uint64_t offset)
 	return r;
 }
 
+static bool is_output(const struct stream *s)
+{
+	return stream_table[s->which].kind == EVENT_output;
+}
+
+/* What is written past the limit waits for the end that is coming, and is left there. */
+static bool has_to_wait(const struct stream *s)
+{
+	return s->owner->is_over && !s->owner->is_ending && is_output(s);
+}
+
+/* The piece that takes output past its limit is the last one. */
+static void count_output(struct exec_relays *e, const struct stream *s, size_t size)
+{
+	uint64_t total = size;
+
+	if (!e->options.output_limit || e->is_over || !is_output(s))
+		return;
+	for (size_t i = 0; i < EXEC_STREAM_COUNT; i++)
+		if (e->streams[i].relay && is_output(&e->streams[i]))
+			total += relay_total(e->streams[i].relay);
+	if (total <= e->options.output_limit)
+		return;
+	e->is_over = true;
+	e->options.over_limit(e->options.context);
+}
+
 /*
  * A piece may be offered again after the journal failed: what was emitted once is not emitted a
  * second time, but it is not relayed before it is in the file.
@@ -127,7 +155,7 @@ static int record_piece(void *context, struct bytes piece, uint64_t offset)
 		s->truncated = true;
 		return 0;
 	}
-	if (recording_is_waiting(recording))
+	if (recording_is_waiting(recording) || has_to_wait(s))
 		return -EAGAIN;
 
 	if (s->recorded < offset + piece.size) {
@@ -137,7 +165,10 @@ static int record_piece(void *context, struct bytes piece, uint64_t offset)
 			return r;
 		s->recorded = offset + piece.size;
 	}
-	return recording_commit(recording);
+	int r = recording_commit(recording);
+	if (r == 0)
+		count_output(s->owner, s, piece.size);
+	return r;
 }
 
 int exec_relays_resize(struct exec_relays *x, uint64_t columns, uint64_t rows)
@@ -180,11 +211,6 @@ void exec_relays_free(struct exec_relays *e)
 uint32_t exec_relays_exec(const struct exec_relays *e)
 {
 	return e->options.exec;
-}
-
-static bool is_output(const struct stream *s)
-{
-	return stream_table[s->which].kind == EVENT_output;
 }
 
 static void finish_if_done(struct exec_relays *e)
@@ -251,10 +277,14 @@ void exec_relays_discard(struct exec_relays *e)
 
 void exec_relays_finish(struct exec_relays *e, void (*finished)(void *context), void *context)
 {
+	bool is_cut = e->is_over;
+
+	e->is_ending = true;
 	for (size_t i = 0; i < EXEC_STREAM_COUNT; i++) {
 		struct stream *s = &e->streams[i];
 
-		if (s->relay && is_output(s))
+		s->truncated |= is_cut && is_output(s);
+		if (s->relay && is_output(s) && !is_cut)
 			relay_finish(s->relay);
 		else if (s->relay)
 			relay_stop(s->relay);

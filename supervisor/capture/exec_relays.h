@@ -47,6 +47,11 @@ struct exec_relays_options {
 	uint32_t exec;
 	enum output_policy output;
 	uint64_t output_cap;
+	uint64_t output_limit; /* bytes of all output streams; 0: none */
+	/* More came than output_limit: told once. Unless the command has ended already, nothing
+	 * more is relayed. */
+	void (*over_limit)(void *context);
+	void *context;
 };
 
 int exec_relays_new(const struct exec_relays_options *options, struct exec_relays **ret_relays);

@@ -242,6 +242,13 @@ struct exec_relays *recording_exec(struct recording *r, uint32_t exec)
 	return found ? found->relays : NULL;
 }
 
+static void over_limit(void *context)
+{
+	struct recording *r = context;
+
+	r->host->notice(r->host->notice_context, r->session, RECORDING_OUTPUT, 0);
+}
+
 int recording_add_exec(struct recording *r, uint32_t exec, uint64_t cgroup,
 		       struct exec_relays **ret_relays)
 {
@@ -263,6 +270,9 @@ int recording_add_exec(struct recording *r, uint32_t exec, uint64_t cgroup,
 			.exec = exec,
 			.output = r->options.output,
 			.output_cap = r->options.output_cap,
+			.output_limit = r->options.output_limit,
+			.over_limit = over_limit,
+			.context = r,
 		},
 		&r->execs[i].relays);
 	if (e < 0)

@@ -24,6 +24,7 @@ enum on_loss { ON_LOSS_FREEZE, ON_LOSS_COUNT, ON_LOSS_KILL };
 enum recording_notice {
 	RECORDING_TROUBLE, /* the journal cannot be written (errno), or can again (0) */
 	RECORDING_LOST,	   /* a record was lost under ON_LOSS_KILL; told once */
+	RECORDING_OUTPUT,  /* a command wrote more than output_limit */
 };
 
 /* What all recordings of one process share. Borrowed for their lives. */
@@ -47,7 +48,8 @@ struct recording_options {
 	enum on_loss on_loss;
 	uint64_t disk_wait_ns; /* after this long without a journal, streams go on unrecorded */
 	enum output_policy output;
-	uint64_t output_cap; /* per command and stream */
+	uint64_t output_cap;   /* per command and stream */
+	uint64_t output_limit; /* per command; 0: none */
 	const json_t *watch_reads;
 	const struct redact_secret *secrets;
 	size_t secret_count;

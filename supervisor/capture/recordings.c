@@ -74,8 +74,10 @@ static void on_notice(void *context, const char *session, enum recording_notice 
 {
 	struct recordings *all = context;
 
-	if (what == RECORDING_LOST)
-		recordings_send(all, json_pack("{s:s, s:s}", "notice", "lost", "session", session));
+	if (what != RECORDING_TROUBLE)
+		recordings_send(all, json_pack("{s:s, s:s}", "notice",
+					       what == RECORDING_LOST ? "lost" : "output",
+					       "session", session));
 	else
 		recordings_send(all,
 				json_pack("{s:s, s:s, s:s, s:i}", "notice", "trouble", "session",

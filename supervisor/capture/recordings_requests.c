@@ -212,6 +212,8 @@ static int read_options(struct call *c, struct recording_options *o)
 	if (e == 0)
 		e = call_number(c, "output_cap", INT64_MAX, 64ULL << 20, &o->output_cap);
 	if (e == 0)
+		e = call_number(c, "output_limit", INT64_MAX, 0, &o->output_limit);
+	if (e == 0)
 		e = call_number(c, "uid_base", UINT32_MAX, 0, &base);
 	if (e == 0)
 		e = call_number(c, "uid_count", UINT32_MAX, 0, &count);

@@ -112,6 +112,14 @@ static bool end_is_ready(const struct end *end, short events)
 	return !end->may_block || !end->has_poll || poll(&p, 1, 0) > 0;
 }
 
+/* Nobody holds the other side any more, although not all may be read. */
+static bool is_hung_up(const struct end *end)
+{
+	struct pollfd p = {.fd = end->fd};
+
+	return end->has_poll && poll(&p, 1, 0) > 0 && (p.revents & POLLHUP);
+}
+
 /* Bytes read, 0 at the end of the stream, -EAGAIN, or -errno. */
 static ssize_t end_read(const struct end *end, void *data, size_t size)
 {
@@ -198,7 +206,7 @@ static bool do_read(struct relay *r)
 	}
 	if (n == -EAGAIN && (!r->is_finishing || (size > 0 && will_look_again(r))))
 		return false;
-	r->is_detached = n == -EAGAIN && !r->is_broken;
+	r->is_detached = n == -EAGAIN && !r->is_broken && !is_hung_up(&r->from);
 	r->state = IS_DONE;
 	return true;
 }

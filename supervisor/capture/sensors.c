@@ -368,7 +368,7 @@ static int load(struct sensors *s, char ret_error[ERROR_SIZE])
 			  &s->rings);
 	if (r < 0)
 		return fail(ret_error, r, "making", "the sessions' ring buffers");
-	return attach_kind(s, ATTACH_CGROUP, ret_error);
+	return s->options.cgroup_fd < 0 ? 0 : attach_kind(s, ATTACH_CGROUP, ret_error);
 }
 
 int sensors_load(const struct sensors_options *options, struct sensors **ret_sensors,

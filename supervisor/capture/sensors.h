@@ -13,7 +13,8 @@
 struct sensors;
 
 struct sensors_options {
-	int cgroup_fd; /* the daemon's cgroup below which all sessions live (v2); borrowed */
+	int cgroup_fd; /* the daemon's cgroup below which all sessions live (v2), borrowed; -1: only
+			  to try, nothing is attached */
 	uint32_t session_level; /* depth of a session's cgroup below the root of the cgroup2
 				   hierarchy */
 	uint64_t ring_bytes;	/* power of two, 4 MiB or more */

@@ -6,6 +6,8 @@
 #include "cgroup.h"
 
 #include "../record/cleanup.h"
+#include "cgroup1.h"
+#include "limits.h"
 #include "sandbox.h"
 
 #include <errno.h>
@@ -108,6 +110,8 @@ void cgroup_root_close(struct cgroup_root *root)
 	cleanup(close_fd) int mount_fd = open(root->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (mount_fd >= 0 && flock(root->fd, LOCK_EX | LOCK_NB) == 0)
 		unlinkat(mount_fd, ROOT_NAME, AT_REMOVEDIR);
+	if (!root->pure)
+		cgroup1_remove_parents(limits_controllers);
 	close(root->fd);
 	root->fd = -1;
 }
@@ -131,8 +135,7 @@ int cgroup_make(int parent_fd, const char *name, uid_t owner, int *ret_fd, uint6
 	return 0;
 }
 
-/* Value of "<key> <number>" in a file of flat lines. -ENODATA if the key is not there. */
-static int read_value(int fd, const char *key, uint64_t *ret_value)
+int cgroup_read_value(int fd, const char *key, uint64_t *ret_value)
 {
 	char text[2048];
 	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
@@ -173,7 +176,7 @@ static int wait_empty(int fd)
 		struct pollfd p = {.fd = events, .events = POLLPRI};
 		uint64_t populated = 1;
 
-		int r = read_value(events, "populated", &populated);
+		int r = cgroup_read_value(events, "populated", &populated);
 		if (r < 0)
 			return r;
 		if (populated == 0)
@@ -185,7 +188,7 @@ static int wait_empty(int fd)
 	}
 }
 
-static int write_file(int dir_fd, const char *name, const char *text)
+int cgroup_write(int dir_fd, const char *name, const char *text)
 {
 	cleanup(close_fd) int fd = openat(dir_fd, name, O_WRONLY | O_CLOEXEC);
 
@@ -198,7 +201,7 @@ int cgroup_kill(int fd, int last_pidfd)
 {
 	struct pollfd p = {.fd = last_pidfd, .events = POLLIN};
 
-	int r = write_file(fd, "cgroup.kill", "1");
+	int r = cgroup_write(fd, "cgroup.kill", "1");
 	if (r < 0)
 		return r;
 	if (last_pidfd >= 0)
@@ -251,24 +254,31 @@ int cgroup_remove(int parent_fd, const char *name)
 	return r < 0 ? r : remove_one(parent_fd, name);
 }
 
+int cgroup_read_number(int dir_fd, const char *name, uint64_t *ret_value)
+{
+	char text[32] = "";
+	cleanup(close_fd) int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	if (n < 0)
+		return -errno;
+	*ret_value = strtoull(text, NULL, 10);
+	return 0;
+}
+
 int cgroup_usage(int fd, uint64_t *ret_cpu_ns, uint64_t *ret_memory_peak)
 {
 	cleanup(close_fd) int cpu = openat(fd, "cpu.stat", O_RDONLY | O_CLOEXEC);
 	if (cpu < 0)
 		return -errno;
 	uint64_t cpu_us;
-	int r = read_value(cpu, "usage_usec", &cpu_us);
+	int r = cgroup_read_value(cpu, "usage_usec", &cpu_us);
 	if (r < 0)
 		return r;
 
-	uint64_t peak = 0;
-	cleanup(close_fd) int memory = openat(fd, "memory.peak", O_RDONLY | O_CLOEXEC);
-	char text[32] = "";
-	if (memory >= 0 && read(memory, text, sizeof(text) - 1) > 0)
-		peak = strtoull(text, NULL, 10);
-
+	*ret_memory_peak = 0;
+	cgroup_read_number(fd, "memory.peak", ret_memory_peak);
 	*ret_cpu_ns = cpu_us * 1000;
-	*ret_memory_peak = peak;
 	return 0;
 }
 
@@ -278,8 +288,10 @@ int sandbox_remove_leftover(const struct cgroup_root *root, const char *id)
 		return -EINVAL;
 	cleanup(close_fd) int fd = openat(root->fd, id, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
-		return errno == ENOENT ? 0 : -errno;
+		return errno == ENOENT ? limits_remove(id) : -errno;
 
 	int r = cgroup_kill(fd, -1);
-	return r < 0 ? r : cgroup_remove(root->fd, id);
+	if (r == 0)
+		r = cgroup_remove(root->fd, id);
+	return r < 0 ? r : limits_remove(id);
 }

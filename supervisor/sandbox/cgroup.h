@@ -22,5 +22,14 @@ int cgroup_kill(int fd, int last_pidfd);
  * there. -EBUSY if something in it does not go. */
 int cgroup_remove(int parent_fd, const char *name);
 
+/* Write @text into file @name of a cgroup's directory. 0 or -errno. */
+int cgroup_write(int dir_fd, const char *name, const char *text);
+
+/* Value of "<key> <number>" in an open file of flat lines, read from its start. -ENODATA if the key
+ * is not there. */
+int cgroup_read_value(int fd, const char *key, uint64_t *ret_value);
+/* The number that file @name of a cgroup's directory holds. */
+int cgroup_read_number(int dir_fd, const char *name, uint64_t *ret_value);
+
 /* Processor time of all that ran in it. *ret_memory_peak is 0 where the kernel does not say. */
 int cgroup_usage(int fd, uint64_t *ret_cpu_ns, uint64_t *ret_memory_peak);

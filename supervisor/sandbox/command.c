@@ -189,12 +189,27 @@ static void cap_limit(__rlimit_resource_t resource, rlim_t soft, rlim_t hard)
 	setrlimit(resource, &limit);
 }
 
-/* Lowering is always allowed. */
-static void set_limits(void)
+static int set_limit(__rlimit_resource_t resource, rlim_t value)
 {
+	const struct rlimit limit = {.rlim_cur = value, .rlim_max = value};
+
+	return setrlimit(resource, &limit) < 0 ? -errno : 0;
+}
+
+/* Lowering is always allowed; what was asked for has to be had exactly. */
+static int set_limits(const struct init_request *request)
+{
+	int r = 0;
+
 	cap_limit(RLIMIT_STACK, STACK_BYTES, STACK_BYTES);
 	cap_limit(RLIMIT_CORE, 0, 0);
-	cap_limit(RLIMIT_NOFILE, OPEN_FILES, RLIM_INFINITY);
+	if (request->files)
+		r = set_limit(RLIMIT_NOFILE, request->files);
+	else
+		cap_limit(RLIMIT_NOFILE, OPEN_FILES, RLIM_INFINITY);
+	if (r == 0 && request->file_size_bytes)
+		r = set_limit(RLIMIT_FSIZE, request->file_size_bytes);
+	return r;
 }
 
 static int load_filter(const struct sock_fprog *filter)
@@ -224,7 +239,10 @@ static int become_command(const struct init_request *request, const struct paylo
 	r = place_streams(streams);
 	if (r < 0)
 		return r;
-	set_limits();
+	*ret_step = SETUP_limits;
+	r = set_limits(request);
+	if (r < 0)
+		return r;
 	*ret_step = SETUP_directory;
 	if (chdir(payload->cwd) < 0)
 		return -errno;

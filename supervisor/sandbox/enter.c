@@ -50,6 +50,15 @@ static int write_text(const char *path, const char *text)
 	return 0;
 }
 
+/* Entering by itself, and by this file, a process waits for no grace period of the kernel. */
+static int enter_cgroups(const struct session_start *start)
+{
+	for (uint32_t i = 0; i < start->request->tasks_count; i++)
+		if (write(start->tasks_fds[i], "0", 1) != 1)
+			return -errno;
+	return 0;
+}
+
 static int wait_for_ids(const struct session_start *start)
 {
 	char go;
@@ -252,6 +261,7 @@ static int enter(const struct session_start *start, int control_fd, int filter_f
 	if (r < 0)                                                                                 \
 	return r
 
+	DO(limits, enter_cgroups(start));
 	DO(ids, wait_for_ids(start));
 	DO(identity, become_root());
 	if (start->request->flags & LAUNCH_OWN_NET) {

@@ -197,6 +197,8 @@ int sandbox_exec(struct sandbox *s, const struct sandbox_command *command, int *
 		.tty = command->tty,
 		.columns = command->columns,
 		.rows = command->rows,
+		.files = s->limits.asked.files,
+		.file_size_bytes = s->limits.asked.file_size_bytes,
 	};
 	cleanup(close_fd) int payload = -1;
 	int r = make_payload(command, &request, &payload);

@@ -39,6 +39,7 @@ struct init_request {
 	uint16_t columns, rows;
 	uint32_t argc, envc;
 	uint64_t payload_bytes;
+	uint64_t files, file_size_bytes; /* resource limits of its processes; 0: none asked for */
 };
 
 enum init_report_kind {

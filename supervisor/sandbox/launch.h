@@ -10,6 +10,7 @@
 
 #define LAUNCH_ID_MAX 64
 #define LAUNCH_RESOLV_MAX 4096
+#define LAUNCH_TASKS_MAX 3
 
 enum launch_kind {
 	LAUNCH_SKELETON, /* descriptors: mount of a new skeleton. Answer: none */
@@ -27,7 +28,8 @@ enum launch_fd {
 	LAUNCH_FD_FILTER,    /* memfd with the system call filter of commands */
 	LAUNCH_FD_INIT,	     /* memfd with the program vitrine-init */
 	LAUNCH_FD_WORKSPACE, /* detached mount; only with LAUNCH_WORKSPACE */
-	LAUNCH_FD_COUNT,
+	LAUNCH_FD_COUNT,     /* behind the last: tasks files of v1 cgroups that init enters */
+	LAUNCH_FD_MAX = LAUNCH_FD_COUNT + LAUNCH_TASKS_MAX,
 };
 
 struct launch_request {
@@ -36,6 +38,7 @@ struct launch_request {
 	uint32_t uid_base;
 	uint32_t workspace_uid, workspace_gid; /* on the host */
 	uint32_t workspace_owner;	       /* id inside that they become */
+	uint32_t tasks_count;
 	uint64_t upper_bytes, upper_inodes;
 	uint32_t resolv_length;
 	char id[LAUNCH_ID_MAX]; /* host name */

@@ -29,7 +29,8 @@ static int start_session(const struct launch_request *request, const struct mess
 			 pid_t *ret_pid, int *ret_fds, enum setup_step *ret_step)
 {
 	bool workspace = request->flags & LAUNCH_WORKSPACE;
-	if (fds->count != (size_t)(workspace ? LAUNCH_FD_COUNT : LAUNCH_FD_WORKSPACE))
+	size_t fixed = workspace ? LAUNCH_FD_COUNT : LAUNCH_FD_WORKSPACE;
+	if (fds->count != fixed + request->tasks_count)
 		return -EBADMSG;
 
 	if (workspace) {
@@ -52,6 +53,7 @@ static int start_session(const struct launch_request *request, const struct mess
 		.init_fd = fds->fd[LAUNCH_FD_INIT],
 		.root_fd = root_fd,
 		.workspace_fd = workspace ? fds->fd[LAUNCH_FD_WORKSPACE] : -1,
+		.tasks_fds = fds->fd + fixed,
 	};
 	r = namespaces_start(&start, ret_pid, &ret_fds[LAUNCH_ANSWER_PIDFD], ret_step);
 	if (r < 0)

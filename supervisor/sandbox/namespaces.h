@@ -11,9 +11,10 @@
 struct session_start {
 	const struct launch_request *request;
 	int cgroup_fd, control_fd, filter_fd, init_fd;
-	int root_fd;	  /* detached mount of the root */
-	int workspace_fd; /* detached mount, -1 without */
-	int go_fd;	  /* readable when the ids are mapped */
+	int root_fd;	      /* detached mount of the root */
+	int workspace_fd;     /* detached mount, -1 without */
+	const int *tasks_fds; /* request->tasks_count of them */
+	int go_fd;	      /* readable when the ids are mapped */
 };
 
 /*

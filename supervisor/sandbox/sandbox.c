@@ -22,6 +22,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 
 #define UID_FIRST 0x20000000u
 #define SLOTS ((UINT32_MAX - UID_FIRST) / SESSION_IDS)
@@ -95,6 +96,7 @@ static struct sandbox *sandbox_new(const struct sandbox_options *options)
 		.uid_base = UID_FIRST + options->slot * SESSION_IDS,
 		.uid_count = SESSION_IDS,
 	};
+	s->limits = LIMITS_NONE;
 	s->root_fd = s->control_fd = s->pidfd = s->status_fd = s->wake_fd = -1;
 	for (size_t i = 0; i < INIT_COMMANDS_MAX; i++)
 		s->execs[i] = (struct sandbox_exec){.cgroup_fd = -1, .tty_fd = -1};
@@ -122,6 +124,15 @@ static int make_cgroups(struct sandbox *s, struct making *m)
 		return sandbox_fail(m->error, SETUP_cgroup, r, "%s/vitrine/%s", m->root->path,
 				    s->id);
 	return 0;
+}
+
+static int set_limits(struct sandbox *s, struct making *m)
+{
+	char why[LIMITS_WHY] = "";
+	int r = limits_open(m->root, s->info.cgroup_fd, s->id, &m->options->limits, &s->limits,
+			    why);
+
+	return r < 0 ? sandbox_fail(m->error, SETUP_limits, r, "%s", why) : 0;
 }
 
 /* Name of the file system that @path is on, for an error. */
@@ -214,13 +225,14 @@ static int call_launcher(struct sandbox *s, struct making *m)
 	s->control_fd = pair[0];
 	cleanup(close_fd) int theirs = pair[1];
 
-	const int fds[LAUNCH_FD_COUNT] = {
+	int fds[LAUNCH_FD_MAX] = {
 		[LAUNCH_FD_CGROUP] = m->init_cgroup_fd,	 [LAUNCH_FD_CONTROL] = theirs,
 		[LAUNCH_FD_FILTER] = l->filter_fd,	 [LAUNCH_FD_INIT] = l->init_fd,
 		[LAUNCH_FD_WORKSPACE] = m->workspace_fd,
 	};
-	int r = launcher_start_session(l, &m->request, fds,
-				       m->workspace_fd < 0 ? LAUNCH_FD_WORKSPACE : LAUNCH_FD_COUNT,
+	size_t count = m->workspace_fd < 0 ? LAUNCH_FD_WORKSPACE : LAUNCH_FD_COUNT;
+	m->request.tasks_count = (uint32_t)limits_tasks(&s->limits, fds + count);
+	int r = launcher_start_session(l, &m->request, fds, count + m->request.tasks_count,
 				       &s->info.init_pid, answers, &step);
 	if (r < 0)
 		return fail_launch(m, step, r);
@@ -302,6 +314,8 @@ static int build(struct sandbox *s, struct making *m)
 
 	r = make_cgroups(s, m);
 	if (r == 0)
+		r = set_limits(s, m);
+	if (r == 0)
 		r = open_workspace(m);
 	if (r == 0)
 		r = call_launcher(s, m);
@@ -369,7 +383,37 @@ int sandbox_status_fd(const struct sandbox *s)
 
 int sandbox_usage(struct sandbox *s, uint64_t *ret_cpu_ns, uint64_t *ret_memory_peak)
 {
-	return cgroup_usage(s->info.cgroup_fd, ret_cpu_ns, ret_memory_peak);
+	int r = cgroup_usage(s->info.cgroup_fd, ret_cpu_ns, ret_memory_peak);
+	uint64_t peak = limits_memory_peak(&s->limits);
+
+	if (r == 0 && peak > *ret_memory_peak)
+		*ret_memory_peak = peak;
+	return r;
+}
+
+int sandbox_limit_hits(const struct sandbox *s, enum sandbox_controller c, uint64_t *ret_hits)
+{
+	return limits_hits(&s->limits, c, ret_hits);
+}
+
+int sandbox_limit_fd(const struct sandbox *s, enum sandbox_controller c, uint32_t *ret_events)
+{
+	const struct controller_limit *by = &s->limits.by[c];
+
+	if (c == SANDBOX_CPU) /* its file of counters tells of no change */
+		return -1;
+	*ret_events = by->notices_fd >= 0 ? EPOLLIN : EPOLLPRI;
+	return by->notices_fd >= 0 ? by->notices_fd : by->hits_fd;
+}
+
+bool sandbox_is_full(const struct sandbox *s, bool *ret_inodes)
+{
+	struct statfs st;
+
+	if (s->info.root_mount_fd < 0 || fstatfs(s->info.root_mount_fd, &st) < 0)
+		return false;
+	*ret_inodes = st.f_files > 0 && st.f_ffree == 0;
+	return *ret_inodes || st.f_bavail == 0;
 }
 
 void sandbox_exec_close(struct sandbox_exec *e)
@@ -400,5 +444,6 @@ void sandbox_free(struct sandbox *s)
 	if (s->info.fanotify_fd >= 0)
 		watch_close(s->info.fanotify_fd);
 	cleanup_close_fd(&s->info.root_mount_fd);
+	limits_close(&s->limits, s->id);
 	free(s);
 }

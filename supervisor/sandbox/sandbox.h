@@ -41,6 +41,18 @@ void cgroup_root_close(struct cgroup_root *root);
 
 enum sandbox_net { SANDBOX_NET_NONE, SANDBOX_NET_HOST };
 
+/* Limits that a controller of the host's cgroups holds. */
+enum sandbox_controller { SANDBOX_MEMORY, SANDBOX_PIDS, SANDBOX_CPU, SANDBOX_CONTROLLERS };
+
+/* 0: no limit. */
+struct sandbox_limits {
+	uint64_t memory_bytes; /* swap included */
+	uint64_t pids;	       /* processes and threads of commands */
+	uint64_t cpu_milli;    /* thousandths of a processor */
+	uint64_t files;	       /* open files of each process */
+	uint64_t file_size_bytes;
+};
+
 struct sandbox_options {
 	const char *id;	       /* session id: name of the cgroup, host name */
 	uint32_t slot;	       /* picks the range of host ids */
@@ -50,6 +62,7 @@ struct sandbox_options {
 				    root) */
 	uint64_t upper_bytes;	 /* size of the ephemeral upper; 0: 2 GiB */
 	uint64_t upper_inodes;	 /* 0: 1,000,000 */
+	struct sandbox_limits limits;
 };
 
 struct sandbox_error {
@@ -136,6 +149,18 @@ int sandbox_kill(struct sandbox *s, uint32_t exec);
 int sandbox_signal(struct sandbox *s, uint32_t exec, int signal);
 /* Change the size of the command's terminal. */
 int sandbox_resize(struct sandbox *s, uint32_t exec, uint16_t columns, uint16_t rows);
+
+/*
+ * How often a limit was hit so far. 0, -ENODATA if there is none, or -errno. The descriptor becomes
+ * ready for *ret_events (of epoll) when it is hit again; -1 if there is none. To ask for the hits
+ * makes it unready.
+ */
+int sandbox_limit_hits(const struct sandbox *s, enum sandbox_controller c, uint64_t *ret_hits);
+int sandbox_limit_fd(const struct sandbox *s, enum sandbox_controller c, uint32_t *ret_events);
+/* Nothing is left of the bytes, or of the inodes, that the session may write to. False where that
+ * is unknown. */
+bool sandbox_is_full(const struct sandbox *s, bool *ret_inodes);
+
 /* cpu time and processes so far, from the cgroup. */
 int sandbox_usage(struct sandbox *s, uint64_t *ret_cpu_ns, uint64_t *ret_memory_peak);
 

@@ -5,6 +5,7 @@
 
 #include "init.h"
 #include "launcher.h"
+#include "limits.h"
 #include "sandbox.h"
 
 #include <stdarg.h>
@@ -28,6 +29,7 @@ struct sandbox {
 	int pidfd;	/* of init */
 	int status_fd;	/* epoll: control_fd and wake_fd */
 	int wake_fd;	/* eventfd: readable while statuses are kept */
+	struct limits limits;
 	bool made_cgroup, gone;
 	struct sandbox_exec execs[INIT_COMMANDS_MAX];
 	struct sandbox_status statuses[STATUSES_MAX]; /* kept while an answer was waited for */

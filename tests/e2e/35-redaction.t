@@ -1,5 +1,6 @@
 #!/bin/sh
 # No secret is kept: in whatever form, place and pieces it is used, nothing under the state directory holds it.
+# shellcheck disable=SC2089,SC2090
 . "$(dirname "$0")/lib.sh"
 need_root
 
@@ -102,7 +103,6 @@ done
 check 'its rule is named' grep -q 'REDACTED:github-token:' "$work/record"
 
 # A prompt has to show while the session waits.
-start=$(date +%s)
 run --quiet --secret API_TOKEN=env:API_TOKEN -- sh -c 'printf "pl"; sleep 4' >/dev/null 2>"$work/log" &
 pid=$!
 shown=1

@@ -22,6 +22,7 @@ start_daemon() {
 # A session that says it is there and then waits; $marker is an argument that finds its processes on the host.
 start_session() {
 	marker=$((300000 + $$ + count))
+	: >"$work/out" # the shell behind & truncates it too, but later
 	"$bin/vitrine" run --quiet --socket "$work/socket" --name "$1" -- sh -c "setsid sleep $marker & echo ready; sleep $marker" \
 		>"$work/out" 2>"$work/err" &
 	client=$!

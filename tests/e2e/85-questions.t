@@ -132,4 +132,29 @@ ask report one --format json >"$work/json"
 json 'report: as JSON, with a verdict' 'o["verdict"] == "look" and o["end"]["exit_code"] == 3'
 ask report one --format md >"$work/md"
 check 'report: as Markdown' sh -c 'grep -q "^- Verdict: .exit 3" "$1"' sh "$work/md"
+is 'report: verified, in the first line' 1 "$(head -1 "$work/md" | grep -c '; verified$')"
+
+if command -v node >/dev/null; then
+	check 'report: the filter of the page is that of the command line' \
+		node "$here/page.mjs" "$work/one.html" "$bin/vitrine" "$state" one "$here/filters.txt"
+else
+	echo "ok $((count += 1)) - report: the filter of the page is that of the command line # SKIP needs node"
+fi
+
+# Another byte in the middle of the record: the checksum of the block is one thing, what was signed is another.
+journal=$state/sessions/$(ask ps --json | python3 -c 'import json,sys; print(json.load(sys.stdin)[-1]["id"])')/000000.vtj
+python3 - "$journal" <<'BEND'
+import sys
+f = open(sys.argv[1], "r+b")
+data = bytearray(f.read())
+data[len(data) // 2] ^= 1
+f.seek(0)
+f.write(data)
+BEND
+ask report two --format md >"$work/md" 2>"$work/err"
+is 'report: of a bent record the exit status is 1' 1 $?
+is 'report: and its first line says why' 1 "$(head -1 "$work/md" | grep -c 'TAMPERED WITH$')"
+ask files two >"$work/out" 2>"$work/err"
+is 'files: of a bent record the exit status is 1' 1 $?
+is 'files: and the answer says that it may not be all' 1 "$(grep -c 'this may not be all' "$work/out")"
 done_testing

@@ -23,6 +23,7 @@ start_exporter() {
 	exporter=$!
 }
 
+# shellcheck disable=SC2120
 stop_exporter() {
 	[ -n "$exporter" ] || return 0
 	kill -"${1:-TERM}" "$exporter" 2>/dev/null
@@ -76,6 +77,44 @@ whole() {
 		assert order == want, (order, want)
 		print(len(seen), "records,", again, "of them again")
 	PYTHON
+}
+
+got=$work/receiver
+
+# start_receiver: see receiver.py; it is then at $url and keeps what it got in $got.
+start_receiver() {
+	mkdir -p "$got"
+	python3 "$here/receiver.py" "$got" 2>>"$work/receiver.log" &
+	receiver=$!
+	wait_until 5 test -s "$got/port" || exit 1
+	url=http://127.0.0.1:$(cat "$got/port")
+}
+
+fast='"backoff_ms": 20, "backoff_max_ms": 100, "batch_age_ms": 50'
+size=50
+# sink TYPE URL [MORE]: a sink of that type and name, in a hurry.
+sink() {
+	printf '{"name": "%s", "type": "%s", "url": "%s", "batch_count": %s, %s%s}' "$1" "$1" "$2" "$size" "$fast" "${3:+, $3}"
+}
+
+# arrived NAME LAST [LEFT_OUT...]: the receiver took 1 to LAST, first seen in order, without those left out.
+arrived() {
+	python3 - "$got/got.$1" "$2" "${3:-}" <<-'PYTHON'
+		import sys
+		left = set(map(int, sys.argv[3].split()))
+		first = list(dict.fromkeys(int(line.split()[1]) for line in open(sys.argv[1])))
+		want = [n for n in range(1, int(sys.argv[2]) + 1) if n not in left]
+		assert first == want, (len(first), len(want), sorted(set(want) - set(first))[:10], first[:20])
+	PYTHON
+}
+
+# again: everything anew, for one sink under one script of faults
+again() {
+	stop_exporter
+	rm -rf "$directory"
+	rm -f "$got"/got.* "$got/requests" "$got/asked" "$got/rules"
+	printf '%s\n' "${1:-[]}" >"$got/faults"
+	: >"$work/exporter.log"
 }
 
 cleanup_exporter() {

@@ -41,6 +41,19 @@ static void names_file_line_key_value_and_what_is_allowed(void **state)
 		 {"secrets[0]: {\"name\":\"A\"}: ", "env:VAR"}},
 		{"{\"secrets\": [{\"name\":\"A\",\"source\":\"x\"}]}", {"secrets[0]: "}},
 		{"{\"secrets\": [{\"name\":\"A\",\"source\":\"env:1\"}]}", {"secrets[0]: "}},
+		{"{\"limits\": 1}", {"limits: 1: ", "an object of memory"}},
+		{"{\"limits\": {\"memory\": \"1M\"}}", {"limits.memory: \"1M\": "}},
+		{"{\"limits\": {\"memory\": \"64 M\"}}", {"limits.memory: "}},
+		{"{\"limits\": {\"memory\": \"64MB\"}}", {"limits.memory: "}},
+		{"{\"limits\": {\"memory\": -1}}", {"limits.memory: -1: "}},
+		{"{\"limits\": {\"memory\": 1e300}}", {"limits.memory: "}},
+		{"{\"limits\": {\"pids\": 0}}", {"limits.pids: 0: "}},
+		{"{\"limits\": {\"pids\": \"1.5\"}}", {"limits.pids: \"1.5\": "}},
+		{"{\"limits\": {\"cpu\": \"0.001\"}}", {"limits.cpu: "}},
+		{"{\"limits\": {\"wall\": \"\"}}", {"limits.wall: \"\": "}},
+		{"{\"limits\": {\"wall\": \"1d\"}}", {"limits.wall: \"1d\": "}},
+		{"{\"limits\": {\"wall\": true}}", {"limits.wall: true: "}},
+		{"{\"limits\": {\n\"mem\": 1}}", {"p.json:2: limits.mem: 1: "}},
 		{"{\"workspace\": \"here\"}", {"workspace: \"here\": ", "an absolute path"}},
 		{"{\"tenant\": \"a/b\"}", {"tenant: \"a/b\": "}},
 		{"{\"net\": \"none\",\n\"net\": \"host\"}", {"p.json:2: duplicate"}},
@@ -176,10 +189,65 @@ static void an_unreadable_file_is_named(void **state)
 	assert_string_equal(f.text, "/: not a file");
 }
 
+/* A value means the same however it is written, so it is recorded, and hashed, as one. */
+static void limits_have_one_form(void **state)
+{
+	(void)state;
+	static const char *const forms[] = {
+		"{\"limits\": {\"memory\": \"64M\", \"cpu\": \"1.5\", \"wall\": \"8s\", \"pids\": "
+		"\"7\"}}",
+		"{\"limits\": {\"memory\": 67108864, \"cpu\": 1.5, \"wall\": 8, \"pids\": 7}}",
+		"{\"limits\": {\"memory\": \"0.0625G\", \"cpu\": \"1.500\", \"wall\": \"8000ms\", "
+		"\"pids\": 7}}",
+	};
+	cleanup(free) char *first = NULL;
+
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		struct policy p;
+		struct fault f;
+		json_t *given = NULL;
+
+		assert_int_equal(parse(forms[i], &given, &f), 0);
+		assert_int_equal(policy_make(given, NULL, &p, &f), 0);
+		assert_int_equal(p.limits.memory_bytes, 64 << 20);
+		assert_int_equal(p.limits.cpu_milli, 1500);
+		assert_int_equal(p.limits.wall_ms, 8000);
+		assert_int_equal(p.limits.pids, 7);
+		assert_int_equal(p.limits.disk_bytes, 0);
+		if (!first)
+			first = strdup(p.recorded);
+		assert_string_equal(p.recorded, first);
+		assert_non_null(strstr(first, "\"limits\":{\"cpu\":\"1.5\",\"memory\":67108864,"
+					      "\"pids\":7,\"wall\":8}"));
+		policy_free(&p);
+		json_decref(given);
+	}
+}
+
+static void options_set_limits(void **state)
+{
+	(void)state;
+	static const char *const refused[] = {"",	 "memory", "memory=", "mem=1",
+					      "pids=1,", "=1",	   "pids=x",  "pids=1,,cpu=1"};
+	cleanup(json) json_t *limits = json_object();
+	struct fault f;
+
+	assert_int_equal(limit_settings_option("memory=64M,pids=3", limits, &f), 0);
+	assert_int_equal(limit_settings_option("pids=4,wall=1.5s", limits, &f), 0);
+	cleanup(free) char *text = json_dumps(limits, JSON_SORT_KEYS | JSON_COMPACT);
+	assert_string_equal(text, "{\"memory\":\"64M\",\"pids\":\"4\",\"wall\":\"1.5s\"}");
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+		assert_int_equal(limit_settings_option(refused[i], limits, &f), -EINVAL);
+		assert_non_null(strstr(f.text, "--limit"));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_file_line_key_value_and_what_is_allowed),
+		cmocka_unit_test(limits_have_one_form),
+		cmocka_unit_test(options_set_limits),
 		cmocka_unit_test(a_string_is_no_key),
 		cmocka_unit_test(defaults_complete_what_was_given),
 		cmocka_unit_test(defaults_are_allowed),

@@ -24,8 +24,9 @@ static struct {
 	int told_started, told_ended, told_status;
 	char told_error[256];
 	bool has_verdict;
-	const char *step;	      /* of a command that could not be started */
-	struct sandbox_status status; /* the next one */
+	uint64_t hits[SANDBOX_CONTROLLERS]; /* of limits */
+	const char *step;		    /* of a command that could not be started */
+	struct sandbox_status status;	    /* the next one */
 	int status_fd;
 	json_t *exec_end, *session_end; /* fields of the last one sent */
 } fake;
@@ -163,6 +164,25 @@ int sandbox_usage(struct sandbox *s, uint64_t *ret_cpu_ns, uint64_t *ret_memory_
 	*ret_cpu_ns = 11;
 	*ret_memory_peak = 22;
 	return 0;
+}
+
+int sandbox_limit_hits(const struct sandbox *s, enum sandbox_controller c, uint64_t *ret_hits)
+{
+	(void)s;
+	*ret_hits = fake.hits[c];
+	return 0;
+}
+
+int sandbox_limit_fd(const struct sandbox *s, enum sandbox_controller c, uint32_t *ret_events)
+{
+	(void)s, (void)c, (void)ret_events;
+	return -1;
+}
+
+bool sandbox_is_full(const struct sandbox *s, bool *ret_inodes)
+{
+	(void)s, (void)ret_inodes;
+	return false;
 }
 
 int sensors_open_session(struct sensors *s, uint64_t cgroup, uint32_t flags,

@@ -1,7 +1,7 @@
 /*
  * Checks configurations against their tables.
  */
-#include "setting.h"
+#include "knob.h"
 
 #include "../../supervisor/record/cleanup.h"
 
@@ -14,7 +14,7 @@
 
 /* ---- faults ---- */
 
-int setting_fault_set(struct setting_fault *f, const char *key, const char *format, ...)
+int knob_fault_set(struct knob_fault *f, const char *key, const char *format, ...)
 {
 	va_list arguments;
 
@@ -47,28 +47,28 @@ static void say_choices(const char *const *choices, char *text, size_t room)
 					   choices[i]);
 }
 
-static void say_allowed(const struct setting *s, char *text, size_t room)
+static void say_allowed(const struct knob *s, char *text, size_t room)
 {
 	static const char *const words[] = {
-		[SETTING_NAME] = "1 to 64 letters, digits, '.', '_' and '-', not a dot first",
-		[SETTING_TEXT] = "1 to 1024 bytes without control characters",
-		[SETTING_PATH] = "an absolute path",
-		[SETTING_URL] = "http:// or https:// and a host",
-		[SETTING_CHOICE] = "",
-		[SETTING_BOOL] = "true or false",
-		[SETTING_TEXTS] = "an array of texts",
-		[SETTING_SECRET] = "{\"file\": PATH} or {\"env\": NAME}",
-		[SETTING_SINKS] = "an array of 1 to 64 objects",
+		[KNOB_NAME] = "1 to 64 letters, digits, '.', '_' and '-', not a dot first",
+		[KNOB_TEXT] = "1 to 1024 bytes without control characters",
+		[KNOB_PATH] = "an absolute path",
+		[KNOB_URL] = "http:// or https:// and a host",
+		[KNOB_CHOICE] = "",
+		[KNOB_BOOL] = "true or false",
+		[KNOB_TEXTS] = "an array of texts",
+		[KNOB_SECRET] = "{\"file\": PATH} or {\"env\": NAME}",
+		[KNOB_SINKS] = "an array of 1 to 64 objects",
 	};
 
-	if (s->type == SETTING_NUMBER) {
+	if (s->type == KNOB_NUMBER) {
 		snprintf(text, room, "an integer from %lld to %lld", (long long)s->min,
 			 (long long)s->max);
 		return;
 	}
 	snprintf(text, room, "%s", words[s->type]);
 	if (s->choices) {
-		if (s->type == SETTING_TEXTS)
+		if (s->type == KNOB_TEXTS)
 			snprintf(text, room, "an array of: ");
 		say_choices(s->choices, text, room);
 	}
@@ -119,7 +119,7 @@ static bool is_url(const json_t *value)
 	return *host && *host != '/' && *host != ':';
 }
 
-static bool is_choice(const struct setting *s, const json_t *value)
+static bool is_choice(const struct knob *s, const json_t *value)
 {
 	if (!json_is_string(value))
 		return false;
@@ -129,7 +129,7 @@ static bool is_choice(const struct setting *s, const json_t *value)
 	return false;
 }
 
-static bool is_texts(const struct setting *s, const json_t *value)
+static bool is_texts(const struct knob *s, const json_t *value)
 {
 	const json_t *item;
 	size_t i;
@@ -149,29 +149,29 @@ static bool is_secret(const json_t *value)
 	return json_object_size(value) == 1 && (file ? is_path(file) : is_text(env));
 }
 
-static bool is_allowed(const struct setting *s, const json_t *value)
+static bool is_allowed(const struct knob *s, const json_t *value)
 {
 	switch (s->type) {
-	case SETTING_NAME:
+	case KNOB_NAME:
 		return is_name(value);
-	case SETTING_TEXT:
+	case KNOB_TEXT:
 		return is_text(value);
-	case SETTING_PATH:
+	case KNOB_PATH:
 		return is_path(value);
-	case SETTING_URL:
+	case KNOB_URL:
 		return is_url(value);
-	case SETTING_CHOICE:
+	case KNOB_CHOICE:
 		return is_choice(s, value);
-	case SETTING_NUMBER:
+	case KNOB_NUMBER:
 		return json_is_integer(value) && json_integer_value(value) >= s->min &&
 		       json_integer_value(value) <= s->max;
-	case SETTING_BOOL:
+	case KNOB_BOOL:
 		return json_is_boolean(value);
-	case SETTING_TEXTS:
+	case KNOB_TEXTS:
 		return is_texts(s, value);
-	case SETTING_SECRET:
+	case KNOB_SECRET:
 		return is_secret(value);
-	case SETTING_SINKS:
+	case KNOB_SINKS:
 		return json_is_array(value) && json_array_size(value) >= 1 &&
 		       json_array_size(value) <= 64;
 	}
@@ -180,40 +180,40 @@ static bool is_allowed(const struct setting *s, const json_t *value)
 
 /* ---- objects ---- */
 
-static const struct setting *find_setting(const struct setting *const *tables, const char *name)
+static const struct knob *find_knob(const struct knob *const *tables, const char *name)
 {
 	for (; *tables; tables++)
-		for (const struct setting *s = *tables; s->name; s++)
+		for (const struct knob *s = *tables; s->name; s++)
 			if (!strcmp(s->name, name))
 				return s;
 	return NULL;
 }
 
-static int refuse_unknown(const struct setting *const *tables, const char *name, const char *value,
-			  struct setting_fault *f)
+static int refuse_unknown(const struct knob *const *tables, const char *name, const char *value,
+			  struct knob_fault *f)
 {
 	char names[768] = "";
 	size_t length = 0;
 
 	for (; *tables; tables++)
-		for (const struct setting *s = *tables; s->name && length < sizeof(names); s++)
+		for (const struct knob *s = *tables; s->name && length < sizeof(names); s++)
 			length += (size_t)snprintf(names + length, sizeof(names) - length, "%s%s",
 						   length ? ", " : "", s->name);
-	return setting_fault_set(f, name, "%.100s: %s: unknown key; allowed are: %s", name, value,
-				 names);
+	return knob_fault_set(f, name, "%.100s: %s: unknown key; allowed are: %s", name, value,
+			      names);
 }
 
-int settings_check(const struct setting *const *tables, const json_t *object,
-		   struct setting_fault *ret_fault)
+int knobs_check(const struct knob *const *tables, const json_t *object,
+		struct knob_fault *ret_fault)
 {
 	char said[96], allowed[512];
 	const char *name;
 	json_t *value;
 
 	if (!json_is_object(object))
-		return setting_fault_set(ret_fault, "", "not a JSON object");
+		return knob_fault_set(ret_fault, "", "not a JSON object");
 	json_object_foreach ((json_t *)object, name, value) {
-		const struct setting *s = find_setting(tables, name);
+		const struct knob *s = find_knob(tables, name);
 
 		if (s && is_allowed(s, value))
 			continue;
@@ -221,24 +221,24 @@ int settings_check(const struct setting *const *tables, const json_t *object,
 		if (!s)
 			return refuse_unknown(tables, name, said, ret_fault);
 		say_allowed(s, allowed, sizeof(allowed));
-		return setting_fault_set(ret_fault, name, "%s: %s: bad value; allowed: %s", name,
-					 said, allowed);
+		return knob_fault_set(ret_fault, name, "%s: %s: bad value; allowed: %s", name, said,
+				      allowed);
 	}
 	for (; *tables; tables++)
-		for (const struct setting *s = *tables; s->name; s++)
+		for (const struct knob *s = *tables; s->name; s++)
 			if (s->is_required && !json_object_get(object, s->name)) {
 				say_allowed(s, allowed, sizeof(allowed));
-				return setting_fault_set(ret_fault, "",
-							 "%s: missing; it has to be: %s", s->name,
-							 allowed);
+				return knob_fault_set(ret_fault, "",
+						      "%s: missing; it has to be: %s", s->name,
+						      allowed);
 			}
 	return 0;
 }
 
-int settings_complete(const struct setting *const *tables, json_t *object)
+int knobs_complete(const struct knob *const *tables, json_t *object)
 {
 	for (; *tables; tables++)
-		for (const struct setting *s = *tables; s->name; s++) {
+		for (const struct knob *s = *tables; s->name; s++) {
 			if (!s->otherwise || json_object_get(object, s->name))
 				continue;
 			if (json_object_set_new(object, s->name,
@@ -248,24 +248,24 @@ int settings_complete(const struct setting *const *tables, json_t *object)
 	return 0;
 }
 
-const char *setting_text(const json_t *object, const char *name)
+const char *knob_text(const json_t *object, const char *name)
 {
 	return json_string_value(json_object_get(object, name));
 }
 
-int64_t setting_number(const json_t *object, const char *name)
+int64_t knob_number(const json_t *object, const char *name)
 {
 	return json_integer_value(json_object_get(object, name));
 }
 
-bool setting_bool(const json_t *object, const char *name)
+bool knob_bool(const json_t *object, const char *name)
 {
 	return json_is_true(json_object_get(object, name));
 }
 
 /* ---- secrets ---- */
 
-static int read_secret(const char *name, const char *path, char **ret_text, struct setting_fault *f)
+static int read_secret(const char *name, const char *path, char **ret_text, struct knob_fault *f)
 {
 	cleanup(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	cleanup(free) char *text = calloc(1, SECRET_MAX + 2);
@@ -275,18 +275,18 @@ static int read_secret(const char *name, const char *path, char **ret_text, stru
 		return -ENOMEM;
 	n = fd < 0 ? -1 : read(fd, text, SECRET_MAX + 1);
 	if (n < 0)
-		return setting_fault_set(f, name, "%s: %s: %s", name, path, strerror(errno));
+		return knob_fault_set(f, name, "%s: %s: %s", name, path, strerror(errno));
 	if (n > 0 && text[n - 1] == '\n')
 		text[n - 1] = 0;
 	*ret_text = take(text);
 	return 0;
 }
 
-int setting_secret(const json_t *object, const char *name, char **ret_secret,
-		   struct setting_fault *ret_fault)
+int knob_secret(const json_t *object, const char *name, char **ret_secret,
+		struct knob_fault *ret_fault)
 {
 	const json_t *where = json_object_get(object, name);
-	const char *file = setting_text(where, "file"), *env = setting_text(where, "env");
+	const char *file = knob_text(where, "file"), *env = knob_text(where, "env");
 	cleanup(free) char *text = NULL;
 	int r;
 
@@ -296,13 +296,13 @@ int setting_secret(const json_t *object, const char *name, char **ret_secret,
 	if (env && getenv(env))
 		text = strdup(getenv(env));
 	if (env && !text)
-		return setting_fault_set(ret_fault, name, "%s: $%s is not set", name, env);
+		return knob_fault_set(ret_fault, name, "%s: $%s is not set", name, env);
 	r = file ? read_secret(name, file, &text, ret_fault) : 0;
 	if (r < 0)
 		return r;
 	/* Also what keeps a secret from adding headers of its own. */
 	if (!is_clean(text, strlen(text), SECRET_MAX))
-		return setting_fault_set(
+		return knob_fault_set(
 			ret_fault, name,
 			"%s: the secret is empty, too long, or holds control characters", name);
 	*ret_secret = take(text);

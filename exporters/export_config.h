@@ -21,7 +21,7 @@ struct sink_config {
 	uint64_t batch_age_ms, backoff_ms, backoff_max_ms;
 };
 
-struct config {
+struct export_config {
 	json_t *values; /* owned */
 	const char *state, *directory;
 	uint64_t drain_ms;
@@ -35,10 +35,11 @@ struct config {
  * what is allowed". Files that it names (keys, secrets) are read only where @read_files: each sink
  * is then opened once, to see that it can be. 0 or -errno with a fault.
  */
-int config_parse(const char *file, const char *text, size_t size, bool read_files,
-		 struct config *ret_config, struct setting_fault *ret_fault);
-int config_read(const char *file, struct config *ret_config, struct setting_fault *ret_fault);
-void config_free(struct config *c);
+int export_config_parse(const char *file, const char *text, size_t size, bool read_files,
+			struct export_config *ret_config, struct knob_fault *ret_fault);
+int export_config_read(const char *file, struct export_config *ret_config,
+		       struct knob_fault *ret_fault);
+void export_config_free(struct export_config *c);
 
 /* The tables, for the manual. */
-extern const struct setting config_settings[], config_sink_settings[];
+extern const struct knob export_knobs[], sink_knobs[];

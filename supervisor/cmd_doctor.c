@@ -1,0 +1,95 @@
+/*
+ * vitrine doctor: whether sessions can run on this host, and what to do where they cannot.
+ */
+#include "doctor.h"
+#include "jansson_cleanup.h"
+#include "record/command.h"
+#include "record/store.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define STATUS_MISSING 1
+
+struct doctor_options {
+	const char *state;
+	bool json;
+};
+
+static json_t *describe(const char *name, const struct finding *f)
+{
+	json_t *row = json_pack("{s:s, s:s, s:s}", "name", name, "state",
+				finding_state_names[f->state], "found", f->found);
+
+	if (f->lost[0])
+		json_object_set_new(row, "lost", json_string(f->lost));
+	if (f->mend[0])
+		json_object_set_new(row, "mend", json_string(f->mend));
+	return row;
+}
+
+static void print_finding(const char *name, const struct finding *f)
+{
+	printf("%-9s %-12s %s\n", finding_state_names[f->state], name, f->found);
+	if (f->lost[0])
+		printf("%24slost: %s\n", "", f->lost);
+	if (f->mend[0])
+		printf("%24smend: %s\n", "", f->mend);
+}
+
+static int doctor_run(const void *values, int argument_count, char **arguments)
+{
+	const struct doctor_options *o = values;
+	const struct doctor_subject subject = {
+		.state = o->state ? o->state : STORE_DEFAULT_STATE,
+		.workspace = argument_count > 0 ? arguments[0] : ".",
+		.is_root = geteuid() == 0,
+	};
+	cleanup(json) json_t *rows = json_array();
+	bool whole = true;
+
+	for (const struct doctor_check *c = doctor_checks; c->name; c++) {
+		struct finding f = {0};
+
+		c->look(&subject, &f);
+		whole &= f.state != FINDING_MISSING;
+		if (o->json)
+			json_array_append_new(rows, describe(c->name, &f));
+		else
+			print_finding(c->name, &f);
+		fflush(stdout);
+	}
+	if (o->json) {
+		cleanup(json) json_t *all = json_pack("{s:b, s:O}", "ok", whole, "checks", rows);
+
+		if (!all || json_dumpf(all, stdout, JSON_INDENT(2)) < 0)
+			return STATUS_MISSING;
+		putchar('\n');
+	}
+	return whole ? 0 : STATUS_MISSING;
+}
+
+/* clang-format off */
+const struct command command_doctor = {
+	.name = "doctor",
+	.summary = "look whether this host can run sessions, and say what is lost or missing and how to mend it",
+	.positional = "[WORKSPACE]",
+	.positional_max = 1,
+	.options = (const struct command_option[]){
+		{"state", 0, "DIR", "where records would be kept", OPTION_TEXT, offsetof(struct doctor_options, state)},
+		{"json", 0, NULL, "as a JSON object", OPTION_FLAG, offsetof(struct doctor_options, json)},
+		{0},
+	},
+	.values_size = sizeof(struct doctor_options),
+	.description =
+		"Looks at what sessions and their records need, one line each: ok; degraded, with what is lost; or missing, with "
+		"what to do about it. WORKSPACE is a directory that is to become a session's /workspace, the current one without.\n\n"
+		"As root it also tries what can only be tried: it loads the sensors, and makes namespaces and mounts as a session "
+		"has them. Nothing of that is attached or seen by others, all of it is gone at the end, and nothing is written.",
+	.sections = (const struct command_section[]){
+		{"EXIT STATUS", "0 when nothing is missing, degraded or not; 1 when something is."},
+		{0},
+	},
+	.run = doctor_run,
+};
+/* clang-format on */

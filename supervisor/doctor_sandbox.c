@@ -1,0 +1,227 @@
+/*
+ * Tries what the sandbox is made of: in a child with mounts of its own that nobody sees, and that
+ * are gone with it. See doctor.h.
+ */
+#include "doctor.h"
+
+#include "record/cleanup.h"
+#include "sandbox/mount.h"
+#include "sandbox/namespaces.h"
+#include "sandbox/watch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/landlock.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#define AS_ROOT "run vitrine doctor as root"
+#define ALL_NAMESPACES                                                                             \
+	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC | \
+	 CLONE_NEWCGROUP)
+#define OWNER 100000 /* any id but 0 */
+#define PLACE "/tmp" /* covered by a tmpfs of the child's */
+
+/* Run @probe in a child; what it returns. */
+static int in_child(int (*probe)(const struct doctor_subject *subject),
+		    const struct doctor_subject *subject)
+{
+	int *result = mmap(NULL, sizeof(*result), PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (result == MAP_FAILED)
+		return -errno;
+
+	*result = -ECHILD;
+	pid_t pid = fork();
+	if (pid == 0) {
+		*result = probe(subject);
+		_exit(0);
+	}
+	int r = pid < 0 ? -errno : 0;
+	if (r == 0)
+		waitpid(pid, NULL, 0);
+	if (r == 0)
+		r = *result;
+	munmap(result, sizeof(*result));
+	return r;
+}
+
+static int hide_mounts(void)
+{
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return -errno;
+	return 0;
+}
+
+static bool not_root(const struct doctor_subject *subject, struct finding *f)
+{
+	if (!subject->is_root)
+		finding_degraded(f, "whether it works is not known", AS_ROOT, "not tried");
+	return !subject->is_root;
+}
+
+/* ---- namespaces ---- */
+
+static int try_namespaces(const struct doctor_subject *subject)
+{
+	(void)subject;
+	return unshare(ALL_NAMESPACES) < 0 ? -errno : 0;
+}
+
+void doctor_namespaces(const struct doctor_subject *subject, struct finding *ret_finding)
+{
+	if (not_root(subject, ret_finding))
+		return;
+	int r = in_child(try_namespaces, subject);
+	if (r < 0)
+		finding_missing(ret_finding,
+				"set user.max_user_namespaces and the other user.max_*_namespaces "
+				"above 0 (sysctl), and run outside of a chroot",
+				"a session's namespaces cannot be made: %s", strerror(-r));
+	else
+		finding_ok(ret_finding, "user, mount, pid, network, uts, ipc, cgroup");
+}
+
+static int try_idmap(const struct doctor_subject *subject)
+{
+	int fd = -1;
+	int r = hide_mounts();
+
+	if (r == 0)
+		r = mount_clone(AT_FDCWD, subject->workspace, 0, &fd);
+	if (r == 0)
+		r = namespaces_map_mount(fd, 0, 0, OWNER);
+	return r;
+}
+
+void doctor_idmap(const struct doctor_subject *subject, struct finding *ret_finding)
+{
+	if (not_root(subject, ret_finding))
+		return;
+	int r = in_child(try_idmap, subject);
+	if (r < 0)
+		finding_degraded(ret_finding, "this directory cannot be a workspace",
+				 "keep workspaces on ext4, xfs, btrfs or tmpfs: a file system that "
+				 "can be mounted with other ids",
+				 "%.160s: ids cannot be mapped: %s", subject->workspace,
+				 strerror(-r));
+	else
+		finding_ok(ret_finding, "ids can be mapped at %.200s", subject->workspace);
+}
+
+/* ---- the root file system ---- */
+
+static int make_overlay(bool with_handles, int *ret_fd)
+{
+	const struct mount_option options[] = {
+		{"lowerdir", PLACE "/lower"},
+		{"upperdir", PLACE "/upper"},
+		{"workdir", PLACE "/work"},
+		{"index", with_handles ? "on" : "off"},
+		{with_handles ? "nfs_export" : NULL, "on"},
+		{NULL, NULL},
+	};
+	int fd = -1, r = hide_mounts();
+
+	if (r == 0)
+		r = mount_detached("tmpfs", (const struct mount_option[]){{NULL, NULL}}, 0, &fd);
+	if (r == 0)
+		r = mount_place(fd, PLACE);
+	if (r == 0 && (mkdir(PLACE "/lower", 0755) < 0 || mkdir(PLACE "/upper", 0755) < 0 ||
+		       mkdir(PLACE "/work", 0700) < 0))
+		r = -errno;
+	return r < 0 ? r : mount_detached("overlay", options, 0, ret_fd);
+}
+
+static int try_overlay(const struct doctor_subject *subject)
+{
+	int fd;
+
+	(void)subject;
+	return make_overlay(false, &fd);
+}
+
+static int try_handles(const struct doctor_subject *subject)
+{
+	int fd;
+
+	(void)subject;
+	return make_overlay(true, &fd);
+}
+
+static int try_names(const struct doctor_subject *subject)
+{
+	int fd, group;
+	int r = make_overlay(true, &fd);
+
+	(void)subject;
+	return r < 0 ? r : watch_open(fd, &group);
+}
+
+void doctor_overlay(const struct doctor_subject *subject, struct finding *ret_finding)
+{
+	if (not_root(subject, ret_finding))
+		return;
+	int r = in_child(try_overlay, subject);
+	int handles = in_child(try_handles, subject);
+
+	if (r < 0)
+		finding_missing(ret_finding, "modprobe overlay (CONFIG_OVERLAY_FS)",
+				"an overlay cannot be mounted: %s", strerror(-r));
+	else if (handles < 0)
+		finding_degraded(ret_finding,
+				 "names of files are taken from calls and open files alone",
+				 "boot a kernel whose overlay has nfs_export and index",
+				 "overlay without file handles: %s", strerror(-handles));
+	else
+		finding_ok(ret_finding, "overlay on tmpfs, with file handles (nfs_export)");
+}
+
+void doctor_fanotify(const struct doctor_subject *subject, struct finding *ret_finding)
+{
+	if (not_root(subject, ret_finding))
+		return;
+	int r = in_child(try_names, subject);
+	if (r < 0)
+		finding_degraded(ret_finding,
+				 "names of files are taken from calls and open files alone",
+				 "boot a kernel with CONFIG_FANOTIFY=y",
+				 "a session's root cannot be watched: %s", strerror(-r));
+	else
+		finding_ok(ret_finding, "names of what is made, removed and renamed");
+}
+
+/* ---- walls ---- */
+
+void doctor_seccomp(const struct doctor_subject *subject, struct finding *ret_finding)
+{
+	(void)subject;
+	/* A filter without a program is bad memory to a kernel that has filters. */
+	if (prctl(PR_SET_SECCOMP, 2 /* SECCOMP_MODE_FILTER */, NULL, 0, 0) < 0 && errno == EFAULT)
+		finding_ok(ret_finding, "filters");
+	else
+		finding_missing(ret_finding,
+				"boot a kernel with CONFIG_SECCOMP_FILTER=y, and run outside of "
+				"filters that forbid it",
+				"no filters: %s", strerror(errno));
+}
+
+void doctor_landlock(const struct doctor_subject *subject, struct finding *ret_finding)
+{
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+
+	(void)subject;
+	if (abi > 0)
+		finding_ok(ret_finding, "ABI %ld", abi);
+	else
+		finding_degraded(ret_finding, "programs in a session cannot confine themselves",
+				 "boot a kernel with CONFIG_SECURITY_LANDLOCK=y, with landlock in "
+				 "its lsm= list",
+				 "not there: %s", strerror(errno));
+}

@@ -1,0 +1,31 @@
+/*
+ * The limits that a policy may set, as a table: `--limit KEY=VALUE[,KEY=VALUE...]` and the policy's
+ * key "limits", an object of them.
+ */
+#pragma once
+
+#include "setting_types.h"
+
+/* What is in force; 0: no limit. */
+struct limit_values {
+	uint64_t memory_bytes, pids, cpu_milli, wall_ms;
+	uint64_t disk_bytes, inodes;
+	uint64_t files, file_size_bytes, output_bytes;
+};
+
+/* For the table of types of settings. */
+bool limit_settings_check(const struct setting *s, struct setting_place *p);
+json_t *limit_settings_schema(const struct setting *s);
+extern const char limit_settings_allowed[];
+
+/*
+ * Read a checked object, and give its values the one form in which a record holds them: numbers
+ * where they are whole in bytes, processors or seconds. 0 or -ENOMEM.
+ */
+int limit_settings_read(json_t *limits, struct limit_values *ret_values);
+
+/*
+ * Put what an option "KEY=VALUE,KEY=VALUE" says into @limits. 0, or -EINVAL with a fault that says
+ * what is allowed.
+ */
+int limit_settings_option(const char *text, json_t *limits, struct fault *ret_fault);

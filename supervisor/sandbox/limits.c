@@ -1,0 +1,312 @@
+/*
+ * Limits that controllers of cgroups hold. See limits.h.
+ */
+#include "limits.h"
+
+#include "../record/cleanup.h"
+#include "cgroup.h"
+#include "cgroup1.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+
+#define CPU_PERIOD_US 100000
+
+const char *const limits_controllers[SANDBOX_CONTROLLERS + 1] = {
+	[SANDBOX_MEMORY] = "memory",
+	[SANDBOX_PIDS] = "pids",
+	[SANDBOX_CPU] = "cpu",
+};
+
+/* Where each controller counts how often it was hit. */
+static const struct {
+	const char *file_v1, *file_v2, *key;
+} counters[SANDBOX_CONTROLLERS] = {
+	[SANDBOX_MEMORY] = {"memory.oom_control", "memory.events", "oom_kill"},
+	[SANDBOX_PIDS] = {"pids.events", "pids.events", "max"},
+	[SANDBOX_CPU] = {"cpu.stat", "cpu.stat", "nr_throttled"},
+};
+
+static int set(int dir_fd, const char *file, uint64_t value, char why[LIMITS_WHY])
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+	int r = cgroup_write(dir_fd, file, text);
+	if (r < 0)
+		snprintf(why, LIMITS_WHY, "%s takes no %s", file, text);
+	return r;
+}
+
+static bool host_swaps(void)
+{
+	char line[256];
+	int lines = 0;
+	cleanup(fclose) FILE *swaps = fopen("/proc/swaps", "re");
+
+	while (swaps && fgets(line, sizeof(line), swaps))
+		lines++;
+	return lines > 1;
+}
+
+/* ---- v2 ---- */
+
+/* Is @word one of those in the file? */
+static bool lists(int dir_fd, const char *file, const char *word)
+{
+	char text[1024], *rest = text;
+	cleanup(close_fd) int fd = openat(dir_fd, file, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	if (n < 0)
+		return false;
+	text[n] = 0;
+	for (char *w; (w = strsep(&rest, " \n"));)
+		if (strcmp(w, word) == 0)
+			return true;
+	return false;
+}
+
+/* Let the session's cgroup have the controller. -ENOENT: the v2 hierarchy does not have it. */
+static int enable_v2(const struct cgroup_root *root, const char *name, char why[LIMITS_WHY])
+{
+	cleanup(close_fd) int mount_fd = open(root->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char word[16];
+	int r = 0;
+
+	if (mount_fd < 0)
+		return -errno;
+	if (!lists(mount_fd, "cgroup.controllers", name))
+		return -ENOENT;
+	snprintf(word, sizeof(word), "+%s", name);
+	if (!lists(root->fd, "cgroup.controllers", name))
+		r = cgroup_write(mount_fd, "cgroup.subtree_control", word);
+	if (r < 0) {
+		snprintf(why, LIMITS_WHY, "%s/cgroup.subtree_control takes no %s", root->path,
+			 word);
+		return r;
+	}
+	r = cgroup_write(root->fd, "cgroup.subtree_control", word);
+	if (r < 0)
+		snprintf(why, LIMITS_WHY, "%s/vitrine/cgroup.subtree_control takes no %s",
+			 root->path, word);
+	return r;
+}
+
+static int set_v2(struct limits *l, enum sandbox_controller c, char why[LIMITS_WHY])
+{
+	int dir = l->by[c].dir_fd;
+	char text[48];
+	int r;
+
+	switch (c) {
+	case SANDBOX_MEMORY:
+		r = set(dir, "memory.max", l->asked.memory_bytes, why);
+		if (r < 0)
+			return r;
+		r = set(dir, "memory.swap.max", 0, why);
+		return r == -ENOENT && !host_swaps() ? 0 : r;
+	case SANDBOX_PIDS:
+		return set(dir, "pids.max", l->asked.pids + 1, why);
+	case SANDBOX_CPU:
+		snprintf(text, sizeof(text), "%llu %d",
+			 (unsigned long long)(l->asked.cpu_milli * (CPU_PERIOD_US / 1000)),
+			 CPU_PERIOD_US);
+		r = cgroup_write(dir, "cpu.max", text);
+		if (r < 0)
+			snprintf(why, LIMITS_WHY, "cpu.max takes no %s", text);
+		return r;
+	case SANDBOX_CONTROLLERS:
+		break;
+	}
+	return -EINVAL;
+}
+
+/* ---- v1 ---- */
+
+static int set_v1(struct limits *l, enum sandbox_controller c, char why[LIMITS_WHY])
+{
+	int dir = l->by[c].dir_fd;
+	int r;
+
+	switch (c) {
+	case SANDBOX_MEMORY:
+		r = set(dir, "memory.limit_in_bytes", l->asked.memory_bytes, why);
+		if (r < 0)
+			return r;
+		r = set(dir, "memory.memsw.limit_in_bytes", l->asked.memory_bytes, why);
+		if (r != -ENOENT)
+			return r;
+		if (!host_swaps())
+			return 0;
+		snprintf(why, LIMITS_WHY,
+			 "memory.memsw.limit_in_bytes is missing: swap would not be limited; boot "
+			 "with swapaccount=1");
+		return r;
+	case SANDBOX_PIDS:
+		return set(dir, "pids.max", l->asked.pids + 1, why);
+	case SANDBOX_CPU:
+		r = set(dir, "cpu.cfs_period_us", CPU_PERIOD_US, why);
+		if (r < 0)
+			return r;
+		return set(dir, "cpu.cfs_quota_us", l->asked.cpu_milli * (CPU_PERIOD_US / 1000),
+			   why);
+	case SANDBOX_CONTROLLERS:
+		break;
+	}
+	return -EINVAL;
+}
+
+/* The v1 memory controller tells of a kill by an eventfd that is registered with it. */
+static int listen_for_kills(struct controller_limit *c)
+{
+	char text[32];
+
+	c->notices_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (c->notices_fd < 0)
+		return -errno;
+	snprintf(text, sizeof(text), "%d %d", c->notices_fd, c->hits_fd);
+	return cgroup_write(c->dir_fd, "cgroup.event_control", text);
+}
+
+/* ---- either ---- */
+
+static int open_controller(const struct cgroup_root *root, int cgroup_fd, const char *id,
+			   enum sandbox_controller c, struct limits *l, char why[LIMITS_WHY])
+{
+	const char *name = limits_controllers[c];
+	struct controller_limit *by = &l->by[c];
+	char mount[CGROUP1_PATH_MAX];
+
+	int r = enable_v2(root, name, why);
+	if (r == 0) {
+		by->dir_fd = fcntl(cgroup_fd, F_DUPFD_CLOEXEC, 0);
+		return by->dir_fd < 0 ? -errno : set_v2(l, c, why);
+	}
+	if (r != -ENOENT)
+		return r;
+	r = cgroup1_find(name, mount);
+	if (r < 0) {
+		snprintf(why, LIMITS_WHY,
+			 "the host has no %s controller: %s/cgroup.controllers does not list it, "
+			 "and no v1 hierarchy of it is mounted",
+			 name, root->path);
+		return r;
+	}
+	r = cgroup1_make(mount, id, &by->dir_fd);
+	if (r < 0) {
+		snprintf(why, LIMITS_WHY, "cannot make %s/vitrine/%s", mount, id);
+		return r;
+	}
+	r = set_v1(l, c, why);
+	if (r < 0)
+		return r;
+	by->tasks_fd = openat(by->dir_fd, "tasks", O_WRONLY | O_CLOEXEC);
+	return by->tasks_fd < 0 ? -errno : 0;
+}
+
+/* A limit whose hits nobody counts holds all the same. */
+static void count_hits(struct limits *l, enum sandbox_controller c)
+{
+	struct controller_limit *by = &l->by[c];
+	bool is_v1 = by->tasks_fd >= 0;
+
+	by->hits_fd = openat(by->dir_fd, is_v1 ? counters[c].file_v1 : counters[c].file_v2,
+			     O_RDONLY | O_CLOEXEC);
+	if (by->hits_fd < 0 || !is_v1 || c != SANDBOX_MEMORY)
+		return;
+	if (listen_for_kills(by) < 0)
+		cleanup_close_fd(&by->notices_fd), by->notices_fd = -1;
+}
+
+static int check_files(const struct sandbox_limits *asked, char why[LIMITS_WHY])
+{
+	struct rlimit now;
+
+	if (!asked->files || getrlimit(RLIMIT_NOFILE, &now) < 0 || asked->files <= now.rlim_max)
+		return 0;
+	snprintf(why, LIMITS_WHY,
+		 "files: %llu is more than vitrined's own hard limit of %llu open files "
+		 "(LimitNOFILE= of its unit, ulimit -Hn)",
+		 (unsigned long long)asked->files, (unsigned long long)now.rlim_max);
+	return -EPERM;
+}
+
+int limits_open(const struct cgroup_root *root, int cgroup_fd, const char *id,
+		const struct sandbox_limits *asked, struct limits *l, char ret_why[LIMITS_WHY])
+{
+	const uint64_t wanted[SANDBOX_CONTROLLERS] = {
+		[SANDBOX_MEMORY] = asked->memory_bytes,
+		[SANDBOX_PIDS] = asked->pids,
+		[SANDBOX_CPU] = asked->cpu_milli,
+	};
+
+	l->asked = *asked;
+	int r = check_files(asked, ret_why);
+	for (int c = 0; r == 0 && c < SANDBOX_CONTROLLERS; c++) {
+		if (!wanted[c])
+			continue;
+		snprintf(ret_why, LIMITS_WHY, "%s", limits_controllers[c]);
+		r = open_controller(root, cgroup_fd, id, c, l, ret_why);
+		if (r == 0)
+			count_hits(l, c);
+	}
+	return r;
+}
+
+size_t limits_tasks(const struct limits *l, int *ret_fds)
+{
+	size_t count = 0;
+
+	for (int c = 0; c < SANDBOX_CONTROLLERS; c++)
+		if (l->by[c].tasks_fd >= 0)
+			ret_fds[count++] = l->by[c].tasks_fd;
+	return count;
+}
+
+int limits_hits(const struct limits *l, enum sandbox_controller c, uint64_t *ret_hits)
+{
+	eventfd_t drained;
+
+	if (l->by[c].hits_fd < 0)
+		return -ENODATA;
+	if (l->by[c].notices_fd >= 0)
+		eventfd_read(l->by[c].notices_fd, &drained);
+	return cgroup_read_value(l->by[c].hits_fd, counters[c].key, ret_hits);
+}
+
+uint64_t limits_memory_peak(const struct limits *l)
+{
+	const struct controller_limit *memory = &l->by[SANDBOX_MEMORY];
+	uint64_t peak = 0;
+
+	if (memory->tasks_fd < 0)
+		return 0;
+	return cgroup_read_number(memory->dir_fd, "memory.max_usage_in_bytes", &peak) < 0 ? 0
+											  : peak;
+}
+
+void limits_close(struct limits *l, const char *id)
+{
+	bool made = false;
+
+	for (int c = 0; c < SANDBOX_CONTROLLERS; c++) {
+		made |= l->by[c].dir_fd >= 0;
+		cleanup_close_fd(&l->by[c].dir_fd);
+		cleanup_close_fd(&l->by[c].tasks_fd);
+		cleanup_close_fd(&l->by[c].hits_fd);
+		cleanup_close_fd(&l->by[c].notices_fd);
+	}
+	*l = LIMITS_NONE;
+	if (made)
+		limits_remove(id);
+}
+
+int limits_remove(const char *id)
+{
+	return cgroup1_remove(limits_controllers, id);
+}
