@@ -1,5 +1,6 @@
 /* A table of options, each with the programs for which it means a secret. */
 #include "arguments.h"
+#include "candidate.h"
 
 #include <string.h>
 
@@ -175,7 +176,7 @@ bool argument_is_secret(const struct bytes *items, size_t count, size_t i, size_
 					? is_next(rule, items[i], ret_start)
 					: is_within(rule, items[i], ret_start);
 
-		if (!is_found || !applies(rule, items, i))
+		if (!is_found || !applies(rule, items, i) || candidate_is_source(items[i]))
 			continue;
 		*ret_end = items[i].size;
 		return true;

@@ -131,9 +131,9 @@ static bool next_word(struct bytes text, size_t *cursor, struct bytes *ret_word)
 /* What a synopsis says of an argument. */
 static bool is_type(struct bytes text)
 {
-	static const char *const types[] = {"string", "token",	"value", "text",     "file",
-					    "path",   "TOKEN",	"VALUE", "PASSWORD", "password",
-					    "secret", "SECRET", "stdin", "strings"};
+	static const char *const types[] = {"string",	"pass",	  "token",  "value", "text",
+					    "file",	"path",	  "TOKEN",  "VALUE", "PASSWORD",
+					    "password", "secret", "SECRET", "stdin", "strings"};
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
 		if (text.size == strlen(types[i]) && !memcmp(text.data, types[i], text.size))
@@ -142,12 +142,19 @@ static bool is_type(struct bytes text)
 	return false;
 }
 
+bool candidate_is_source(struct bytes text)
+{
+	return contains(text, "=env:") || contains(text, "=file:") || contains(text, "=fd:") ||
+	       begins(text, "id=");
+}
+
 static bool is_placeholder(struct bytes text)
 {
 	struct bytes word;
 	size_t cursor = 0;
 
-	if (is_type(text) || is_filled_in_later(text) || is_monotonous(text))
+	if (candidate_is_source(text) || is_type(text) || is_filled_in_later(text) ||
+	    is_monotonous(text))
 		return true;
 	while (next_word(text, &cursor, &word)) {
 		bool is_whole = (word.data == text.data ||
