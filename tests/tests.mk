@@ -118,9 +118,9 @@ lint: deps
 	$(Q)clang-format --dry-run -Werror $(C_FILES)
 	$(Q)shellcheck -x -S warning $(shell git ls-files '*.sh' 'tests/e2e/*.t')
 	$(Q)$(MAKE) --no-print-directory compile_commands.json
-	$(Q)clang-tidy --quiet -p . $(filter-out bpf/%,$(shell git ls-files 'supervisor/*.c' 'replay/*.c')) 2>/dev/null
+	$(Q)clang-tidy --quiet -p . $(filter-out bpf/%,$(shell git ls-files 'supervisor/*.c' 'replay/*.c' 'exporters/*.c')) 2>/dev/null
 	$(Q)cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 --enable=warning,portability --suppress=missingIncludeSystem \
-		--suppress=normalCheckLevelMaxBranches -D_GNU_SOURCE supervisor replay
+		--suppress=normalCheckLevelMaxBranches -D_GNU_SOURCE supervisor replay exporters
 
 compile_commands.json: Makefile
 	$(Q)$(MAKE) -n -B V=1 all 2>/dev/null | python3 tests/lint/compile_commands.py > $@

@@ -66,36 +66,56 @@ function numberOf(text) {
 	return m[1] ? -number : number;
 }
 
+/* A moment is held against the clock that it is of; numbers against numbers. */
+function compare(n, bound) {
+	const value = typeof bound === 'object' ? bound.value : bound;
+	if (typeof bound === 'object')
+		n = bound.isWall ? n.wall() : n.elapsed;
+	return n < value ? -1 : n > value ? 1 : 0;
+}
+
 function rangeOf(text, read) {
 	let m = /^(>=|<=|>|<)(.*)$/.exec(text);
 	if (m) {
 		const bound = read(m[2]);
 		if (bound === null)
 			return null;
-		return {'>': n => n > bound, '<': n => n < bound, '>=': n => n >= bound, '<=': n => n <= bound}[m[1]];
+		return {'>': n => compare(n, bound) > 0, '<': n => compare(n, bound) < 0, '>=': n => compare(n, bound) >= 0,
+			'<=': n => compare(n, bound) <= 0}[m[1]];
 	}
 	const dots = text.indexOf('..');
 	if (dots < 0) {
 		const one = read(text);
-		return one === null ? null : n => n === one;
+		return one === null || typeof one === 'object' ? null : n => n === one;
 	}
 	const low = dots ? read(text.slice(0, dots)) : undefined, high = dots + 2 < text.length ? read(text.slice(dots + 2)) : undefined;
 	if (low === null || high === null || (low === undefined && high === undefined))
 		return null;
-	return n => (low === undefined || n >= low) && (high === undefined || n <= high);
+	return n => (low === undefined || compare(n, low) >= 0) && (high === undefined || compare(n, high) <= 0);
 }
 
-/* A duration after the start, or a wall clock, in microseconds. */
+/* A wall clock in microseconds; null for what is none. */
+function wallOf(text) {
+	const m = /^([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt ]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]+))?([Zz]|[+-][0-9]{2}:[0-9]{2})$/.exec(text);
+	const ms = m ? Date.parse(m[1] + 'T' + m[2] + m[4].toUpperCase()) : NaN;
+	return Number.isNaN(ms) ? null : ms * 1000 + Number((m[3] || '').padEnd(6, '0').slice(0, 6));
+}
+
+/* A duration after the start, or a wall clock. */
 function momentOf(text) {
 	const units = {ns: 1e-3, us: 1, ms: 1e3, s: 1e6, m: 6e7, h: 3.6e9, d: 8.64e10};
-	if (/^[0-9]+(\.[0-9]+)?$/.test(text))
-		return Number(text) * 1e6;
+	if (text[4] === '-') {
+		const value = wallOf(text);
+		return value === null ? null : {isWall: true, value};
+	}
+	if (/^\+?[0-9]+(\.[0-9]+)?$/.test(text))
+		return {isWall: false, value: Number(text) * 1e6};
 	if (!/^\+?([0-9]+(\.[0-9]+)?(ns|us|ms|s|m|h|d))+$/.test(text))
 		return null;
-	let sum = 0;
+	let value = 0;
 	for (const m of text.matchAll(/([0-9]+(?:\.[0-9]+)?)(ns|us|ms|s|m|h|d)/g))
-		sum += Number(m[1]) * units[m[2]];
-	return sum;
+		value += Number(m[1]) * units[m[2]];
+	return {isWall: false, value};
 }
 
 /* An address as a number: {bits, value}. IPv4 within IPv6 is IPv4. */
@@ -245,11 +265,13 @@ function term(name, operator, value, from) {
 		refuse(value.position, 'here FIELD:VALUE is needed');
 	if (name === 'kind')
 		return kindTerm(value);
+	const isAny = value.items.length === 1 && value.items[0].any;
 	if (name === 'seq' || name === 'time') {
-		const isTime = name === 'time', range = rangeOf(value.text, isTime ? momentOf : text => /^[0-9]+$/.test(text) ? Number(text) : null);
+		const isTime = name === 'time';
+		const range = isAny ? () => true : rangeOf(value.text, isTime ? momentOf : numberOf);
 		if (!range)
-			refuse(value.position, isTime ? 'this is no time: >1.5s, <2m, 1s..2s' : 'this is no number');
-		return i => range(rows[i][isTime ? 1 : 0]);
+			refuse(value.position, isTime ? 'this is no time: >1.5s, <2m, 1s..2s' : 'this is no number: 1000, >1000, <=10, 10..20');
+		return i => range(isTime ? {elapsed: rows[i][1], wall: () => wallOf(object(i).time)} : BigInt(rows[i][0]));
 	}
 	return fieldTerm(name, value, isPart, from);
 }

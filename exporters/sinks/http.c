@@ -319,7 +319,7 @@ int http_client_drain(struct http_client *client)
 
 	if (error == CURLE_AGAIN)
 		return 0;
-	return error ? errno_of(error) : n == 0 ? -EPIPE : 1;
+	return error ? errno_of(error) : n == 0 ? -ENODATA : 1;
 }
 
 int http_client_fd(struct http_client *client)

@@ -55,7 +55,8 @@ int http_client_connect(struct http_client *client, const char *url, http_done *
 
 /* Write to the connection: bytes taken, -EAGAIN, or another -errno when it is gone. */
 ssize_t http_client_send(struct http_client *client, const void *data, size_t size);
-/* 0 where the peer said nothing; 1 where it did; -errno where it is gone. What it says is read. */
+/* 0 where the peer said nothing; 1 where it did, which is read; -ENODATA where it ended the
+ * connection, another -errno where that broke. */
 int http_client_drain(struct http_client *client);
 int http_client_fd(struct http_client *client);
 void http_client_disconnect(struct http_client *client);

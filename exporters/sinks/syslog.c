@@ -1,8 +1,9 @@
 /*
  * Syslog, RFC 5424: a datagram each (unix, udp), or octet-counted over TCP and TLS.
  *
- * Nothing acknowledges a message: it counts as delivered when the kernel has taken it. A connection
- * that ends while a batch is on its way gets all of that batch again.
+ * Nothing acknowledges a message: it counts as delivered when the kernel has taken a datagram, or
+ * the peer's kernel has acknowledged the bytes of a stream. A connection that ends while a batch is
+ * on its way gets all of that batch again.
  */
 #include "http.h"
 #include "sink.h"
@@ -12,10 +13,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <netdb.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
+
+#define CONFIRM_MS 10
 
 static const char *const transports[] = {"unix", "udp", "tcp", "tls", NULL};
 static const char *const protocols[] = {"5424", "3164", NULL};
@@ -31,7 +37,7 @@ struct syslog {
 	struct http_client *client; /* of streams */
 	bool is_connected;
 	char *url; /* owned */
-	sd_event_source *writable;
+	sd_event_source *writable, *confirming;
 	struct batch *batch;
 	size_t count;
 	size_t sent; /* bytes of a stream, messages of a socket of datagrams */
@@ -52,6 +58,7 @@ static void free_sink(void *state)
 	struct syslog *s = state;
 
 	sd_event_source_disable_unref(s->writable);
+	sd_event_source_disable_unref(s->confirming);
 	http_client_free(s->client);
 	if (s->fd >= 0)
 		close(s->fd);
@@ -171,6 +178,8 @@ static void stop_waiting(struct syslog *s)
 static void disconnect(struct syslog *s)
 {
 	stop_waiting(s);
+	if (s->confirming)
+		sd_event_source_set_enabled(s->confirming, SD_EVENT_OFF);
 	if (s->client)
 		http_client_disconnect(s->client);
 	s->is_connected = false;
@@ -226,6 +235,43 @@ static void wait_writable(struct syslog *s)
 
 /* ---- sending ---- */
 
+static void confirm(struct syslog *s);
+
+static int on_confirm(sd_event_source *source, uint64_t usec, void *context)
+{
+	(void)source, (void)usec;
+	confirm(context);
+	return 0;
+}
+
+/*
+ * All was given to the kernel; wait until the peer's has it. Whether the server read it nobody
+ * says, but a connection that breaks before that is seen.
+ */
+static void confirm(struct syslog *s)
+{
+	int waiting = 0, r = http_client_drain(s->client);
+
+	if (ioctl(http_client_fd(s->client), SIOCOUTQ, &waiting) < 0)
+		waiting = 0;
+	if (r < 0 && (waiting || r != -ENODATA)) {
+		fail(s, "the connection is gone");
+		return;
+	}
+	if (!waiting) {
+		succeed(s);
+		return;
+	}
+	if (!s->confirming &&
+	    sd_event_add_time_relative(s->setup.event, &s->confirming, CLOCK_MONOTONIC, 0, 1000,
+				       on_confirm, s) < 0) {
+		fail(s, "out of memory");
+		return;
+	}
+	sd_event_source_set_time_relative(s->confirming, CONFIRM_MS * 1000);
+	sd_event_source_set_enabled(s->confirming, SD_EVENT_ONESHOT);
+}
+
 static void send_stream(struct syslog *s)
 {
 	const struct batch_item *last = &s->batch->items[s->count - 1];
@@ -245,7 +291,8 @@ static void send_stream(struct syslog *s)
 		}
 		s->sent += (size_t)n;
 	}
-	succeed(s);
+	stop_waiting(s);
+	confirm(s);
 }
 
 static void send_datagrams(struct syslog *s)
@@ -353,7 +400,7 @@ static void send_batch(void *state, struct batch *b, size_t count)
 const struct sink_type sink_syslog = {
 	.name = "syslog",
 	.doc = "A syslog server. Nothing acknowledges what it gets: over a connection that breaks, "
-	       "what the kernel had taken may be lost.",
+	       "what the peer's kernel had taken may be lost.",
 	.format = "jsonl",
 	.knobs =
 		(const struct knob[]){

@@ -134,6 +134,13 @@ ask report one --format md >"$work/md"
 check 'report: as Markdown' sh -c 'grep -q "^- Verdict: .exit 3" "$1"' sh "$work/md"
 is 'report: verified, in the first line' 1 "$(head -1 "$work/md" | grep -c '; verified$')"
 
+if command -v node >/dev/null; then
+	check 'report: the filter of the page is that of the command line' \
+		node "$here/page.mjs" "$work/one.html" "$bin/vitrine" "$state" one "$here/filters.txt"
+else
+	echo "ok $((count += 1)) - report: the filter of the page is that of the command line # SKIP needs node"
+fi
+
 # Another byte in the middle of the record: the checksum of the block is one thing, what was signed is another.
 journal=$state/sessions/$(ask ps --json | python3 -c 'import json,sys; print(json.load(sys.stdin)[-1]["id"])')/000000.vtj
 python3 - "$journal" <<'BEND'
