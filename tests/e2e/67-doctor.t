@@ -59,7 +59,7 @@ if command -v strace >/dev/null; then
 	strace -f -qq -o "$work/trace" -e trace=mkdir,mkdirat,open,openat,creat,rename,unlink,unlinkat,bpf,kill,chmod,fchmod,link,symlink \
 		"$bin/vitrine" doctor --state "$state" "$work/workspace" >/dev/null 2>&1
 	is 'directories are made in the file system of a child alone' '/tmp/lower /tmp/upper /tmp/work' \
-		"$(sed -n 's/^[0-9]* mkdir\(at\)\?([^"]*"\([^"]*\)".*= 0$/\2/p' "$work/trace" | sort -u | xargs)"
+		"$(sed -n 's/^[0-9]* *mkdir\(at\)\?([^"]*"\([^"]*\)".*= 0$/\2/p' "$work/trace" | sort -u | xargs)"
 	is 'no file is made or written, but the ids of children' '' "$(grep -E 'O_CREAT|O_WRONLY|O_RDWR' "$work/trace" |
 		grep -vE '"/proc/[0-9]+/(uid_map|gid_map|setgroups)"|"/dev/null"|ENOENT' || :)"
 	is 'no program of the sensors is attached or pinned' '' \
