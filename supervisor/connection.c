@@ -16,7 +16,7 @@
 
 #define STOP_TIMEOUT_MS 60000
 
-static int connect_to(const char *path, int *ret_socket)
+int connection_connect(const char *path, int *ret_socket)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	cleanup(close_fd) int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -66,7 +66,7 @@ int connection_open(const struct connection_options *o, struct connection *ret_c
 	int r = -ENOENT;
 
 	if (o->socket || !o->state)
-		r = connect_to(path, &c.socket);
+		r = connection_connect(path, &c.socket);
 	if (r == 0) {
 		*ret_connection = c;
 		return 0;

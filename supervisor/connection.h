@@ -22,6 +22,9 @@ struct connection_options {
 	uint64_t ring_bytes; /* of a private daemon; 0: its default */
 };
 
+/* Connect to what listens at @path. 0 or -errno. */
+int connection_connect(const char *path, int *ret_socket);
+
 /* 0 or -errno with a fault. */
 int connection_open(const struct connection_options *options, struct connection *ret_connection,
 		    struct fault *ret_fault);

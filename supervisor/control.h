@@ -8,7 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define CONTROL_SOCKET "/run/vitrine/control.sock" /* where clients find vitrined by default */
+#define CONTROL_SOCKET "/run/vitrine/control.sock"	/* where clients find vitrined by default */
+#define CONTROL_PRIVATE_SOCKET "/run/vitrine/%lld.sock" /* of a private vitrined, by its pid */
 #define CONTROL_FDS_MAX 16
 #define CONTROL_MESSAGE_MAX (16 * 1024 * 1024)
 

@@ -4,18 +4,30 @@
  */
 #include "leftovers.h"
 
+#include "control.h"
 #include "process_start.h"
 #include "record/store.h"
 #include "session.h"
 #include "session_dir.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 
 static bool is_left(struct host *h, const struct manifest *m)
 {
 	return m->state != SESSION_ENDED && !session_find(h, m->id) &&
 	       !process_is_alive((pid_t)m->supervisor_pid, m->supervisor_start);
+}
+
+/* Where a private daemon listened; by now its pid may be another one's. */
+static void remove_socket(const struct manifest *m)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), CONTROL_PRIVATE_SOCKET, (long long)m->supervisor_pid);
+	if (m->supervisor_pid > 0 && kill((pid_t)m->supervisor_pid, 0) < 0 && errno == ESRCH)
+		unlink(path);
 }
 
 /* 0, or -EAGAIN: somebody else writes in it, or finishes it already. */
@@ -25,6 +37,7 @@ static int finish(struct host *h, struct manifest *m)
 	int dir_fd = -1;
 
 	memcpy(id, m->id, sizeof(id));
+	remove_socket(m);
 	int r = sandbox_remove_leftover(&h->cgroups, id);
 	if (r < 0)
 		log_write(&h->log, LOG_LEVEL_WARNING,

@@ -26,8 +26,9 @@ struct supervisor {
 	sd_event *loop;
 	struct host host;
 	bool has_host;
-	int listening; /* -1 for a private daemon */
-	struct client *clients;
+	int listening;			/* -1: not */
+	char socket[108];		/* where */
+	struct client *clients, *owner; /* owner: whom a private daemon serves, and ends with */
 	size_t client_count;
 	bool is_private;
 	bool is_leaving; /* ends when the last session has ended */
@@ -87,13 +88,12 @@ static void drop_client(struct client *c)
 		}
 	sd_event_source_disable_unref(c->source);
 	close(c->socket);
+	s->is_leaving |= c == s->owner;
 	free(c);
 	if (session) {
 		session_forget_client(session);
 		session_end(session, &gone, true);
 	}
-	if (s->is_private)
-		s->is_leaving = true;
 	exit_when_empty(s);
 }
 
@@ -267,8 +267,12 @@ static int on_leftovers(sd_event_source *source, uint64_t now_us, void *context)
 static int listen_for_clients(struct supervisor *s, struct fault *f)
 {
 	cleanup(close_fd) int fd = -1;
-	int r = listener_open(s->config->socket, &fd, f);
 
+	if (s->is_private)
+		snprintf(s->socket, sizeof(s->socket), CONTROL_PRIVATE_SOCKET, (long long)getpid());
+	else
+		snprintf(s->socket, sizeof(s->socket), "%s", s->config->socket);
+	int r = listener_open(s->is_private ? s->socket : s->config->socket, &fd, f);
 	if (r < 0)
 		return r;
 	r = sd_event_add_io(s->loop, NULL, fd, EPOLLIN, on_connect, s);
@@ -330,12 +334,16 @@ static int set_up(struct supervisor *s, int private_fd, struct fault *f)
 		return r;
 	s->has_host = true;
 	r = add_sources(s);
-	if (r >= 0 && s->is_private)
+	if (r >= 0 && s->is_private) {
 		r = add_client(s, take_fd(owned));
+		s->owner = s->clients;
+	}
 	if (r < 0)
 		return fault_set(f, r, "loop", "event loop: %s", strerror(-r));
 	if (s->is_private) {
 		on_leftovers(NULL, 0, s);
+		if (listen_for_clients(s, f) < 0) /* vitrine kill alone needs it */
+			log_write(&s->log, LOG_LEVEL_WARNING, "%s", f->text);
 		return 0;
 	}
 	finish_leftovers(s);
@@ -378,7 +386,7 @@ int supervisor_run(struct supervisor *s)
 void supervisor_free(struct supervisor *s)
 {
 	if (s->listening >= 0) {
-		unlink(s->config->socket);
+		unlink(s->socket);
 		close(s->listening);
 	}
 	while (s->has_host && s->host.sessions)

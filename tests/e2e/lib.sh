@@ -87,3 +87,18 @@ lost = [n for n, c in end["counts"].items() if c["lost"] and "--lossless" in sys
 print(end["counts"])
 sys.exit(1 if bad or lost else 0)' "$@"
 }
+
+# left ID: what a session leaves: its cgroups in any hierarchy, and its processes. One that dies may take a moment.
+left() {
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		found=$(
+			find /sys/fs/cgroup -type d -name "$1" 2>/dev/null
+			grep -l "$1" /proc/[0-9]*/cgroup 2>/dev/null | while read -r file; do
+				! grep -q '^State:[[:space:]]*[^ZX]' "${file%cgroup}status" 2>/dev/null || echo "$file" "$(cat "${file%cgroup}comm")"
+			done
+		)
+		[ -n "$found" ] || return 0
+		sleep 0.1
+	done
+	echo "$found"
+}
