@@ -37,12 +37,10 @@ static int make_manifest(struct session *s)
 {
 	struct manifest *m = &s->manifest;
 
-	m->name = s->request.name ? strdup(s->request.name) : NULL;
-	m->tenant = s->request.policy.tenant ? strdup(s->request.policy.tenant) : NULL;
-	m->command = session_command_text(s);
-	if (!m->command || (s->request.name && !m->name) ||
-	    (s->request.policy.tenant && !m->tenant))
-		return -ENOMEM;
+	int r = session_manifest_texts(s, m);
+
+	if (r < 0)
+		return r;
 	m->state = SESSION_STARTING;
 	m->exit_code = m->signal = -1;
 	m->started_ns = session_clock_ns(CLOCK_REALTIME);

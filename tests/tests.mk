@@ -2,7 +2,7 @@
 
 UNIT_SRC := $(wildcard tests/unit/*.c)
 UNIT := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(UNIT_SRC))
-UNIT_LIBS := -lcmocka -ljansson -lcrypto -lz -lbpf -lelf -lseccomp -lcap -lsystemd -lcurl -pthread
+UNIT_LIBS := -lcmocka -ljansson -lcrypto -lz -lbpf -lelf -lseccomp -lcap -lsystemd -lcurl -lpcre2-8 -lm -pthread
 
 $(B)/tests/unit/%: $(B)/obj/tests/unit/%.o $(foreach l,$(LIBS),$(call archive,$(l)))
 	$(call say,LINK,$@)
@@ -66,6 +66,10 @@ bench: deps
 	$(call install_packages,$(DEPS_BENCH))
 	$(Q)$(MAKE) --no-print-directory all $(B)/tests/loops $(BENCHES)
 	$(Q)sh tests/bench/bench.sh $(abspath $(B)/bin) $(abspath $(B)/tests) $(ROUNDS)
+
+# How much redaction finds, and what it costs.
+bench-redact: $(B)/tests/bench-redact_corpus $(B)/tests/bench-redact
+	$(Q)$(B)/tests/bench-redact_corpus && $(B)/tests/bench-redact
 
 # ---- fuzzers: FUZZ_SECONDS each -------------------------------------------------------------------------------------
 

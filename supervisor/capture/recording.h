@@ -32,7 +32,8 @@ enum recording_notice {
 struct recording_host {
 	sd_event *loop;
 	struct freezer *freezer;
-	uint8_t key[32];			     /* deployment key */
+	uint8_t key[32];	     /* deployment key */
+	const struct shapes *shapes; /* of redaction; NULL: the secrets alone are looked for */
 	int numbers_fd, losses_fd, written_files_fd; /* BPF maps */
 	int names_fd;				     /* socket of vitrine-names; -1 without */
 	uint32_t cpus;				     /* possible ones */

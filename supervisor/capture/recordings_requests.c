@@ -1,6 +1,7 @@
 /* What vitrined may ask of the recorder: a table of requests, and how each is served. */
 #include "../../bpf/wire.h"
 #include "../record/cleanup.h"
+#include "../redact/shapes.h"
 #include "call.h"
 #include "confine.h"
 
@@ -35,13 +36,19 @@ static int get_key(struct call *c)
 	return 0;
 }
 
-/* libcrypto reads its configuration at first use: while files may still be opened. */
-static int use_crypto(struct call *c)
+/*
+ * libcrypto reads its configuration at first use: while files may still be opened. And patterns are
+ * made machine code of, for which there is no memory later.
+ */
+static int set_up_redaction(struct call *c)
 {
 	struct redactor *redactor = NULL;
 	uint8_t digest[EVENT_DIGEST_SIZE];
-	int e = redactor_new(c->all->host.key, NULL, 0, &redactor);
+	int e = shapes_new(&c->all->shapes);
 
+	c->all->host.shapes = c->all->shapes;
+	if (e == 0)
+		e = redactor_new(c->all->host.key, c->all->shapes, NULL, 0, &redactor);
 	if (e < 0)
 		return call_refuse(c, e, "cannot set up redaction");
 	redact_digest(redactor, "", 0, digest);
@@ -113,7 +120,7 @@ static int serve_start(struct call *c)
 
 	int e = get_key(c);
 	if (e == 0)
-		e = use_crypto(c);
+		e = set_up_redaction(c);
 	if (e == 0)
 		e = start_freezer(c);
 	if (e == 0)
