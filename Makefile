@@ -49,15 +49,15 @@ archive = $(B)/lib/lib$(1).a
 
 vitrine_main  := supervisor/vitrine_main.c
 vitrine_needs := supervisor sandbox replay exporters project record redact
-vitrine_libs  := -ljansson -lcrypto -lz
+vitrine_libs  := -ljansson -lcrypto -lz -lpcre2-8 -lm
 
 vitrined_main  := supervisor/vitrined_main.c
 vitrined_needs := supervisor capture sandbox record redact
-vitrined_libs  := -lbpf -lelf -lz -ljansson -lseccomp -lcap -lsystemd -lcrypto
+vitrined_libs  := -lbpf -lelf -lz -ljansson -lseccomp -lcap -lsystemd -lcrypto -lpcre2-8 -lm
 
 vitrine-recorder_main  := supervisor/capture/recorder_main.c
 vitrine-recorder_needs := capture supervisor sandbox redact record
-vitrine-recorder_libs  := -lbpf -lelf -lz -ljansson -lseccomp -lcap -lsystemd -lcrypto
+vitrine-recorder_libs  := -lbpf -lelf -lz -ljansson -lseccomp -lcap -lsystemd -lcrypto -lpcre2-8 -lm
 
 vitrine-names_main  := supervisor/capture/names_main.c
 vitrine-names_needs := capture record
@@ -80,7 +80,7 @@ BPF_SRC := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c,$(wildcard bpf/*.bpf.c))
 BPF_OBJ := $(patsubst bpf/%.bpf.c,$(B)/bpf/%.bpf.o,$(BPF_SRC))
 SKEL    := $(B)/include/vitrine.skel.h
 
-.PHONY: all deps demo check check-style check-unit check-corpus check-e2e check-kernels deps-kernels lint bench fuzz install clean
+.PHONY: all deps demo check check-style check-unit check-corpus check-e2e check-kernels deps-kernels lint bench bench-redact fuzz install clean
 .DEFAULT_GOAL := all
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -138,7 +138,7 @@ $(SKEL): $(B)/bpf/vitrine.o
 # ---- what a fresh Debian 12 lacks ---------------------------------------------------------------------------------
 
 DEPS := gcc make clang bpftool pkg-config libbpf-dev libelf-dev zlib1g-dev libjansson-dev libseccomp-dev libcap-dev \
-        libssl-dev libsystemd-dev libcmocka-dev libc6-dev perl git python3 curl libcurl4-openssl-dev strace procps iproute2
+        libssl-dev libpcre2-dev libsystemd-dev libcmocka-dev libc6-dev perl git python3 curl libcurl4-openssl-dev strace procps iproute2
 DEPS_LINT := clang-format clang-tidy cppcheck shellcheck
 DEPS_FUZZ := libclang-rt-14-dev
 DEPS_BENCH := bubblewrap auditd
@@ -180,6 +180,7 @@ install: all man
 	install -m 644 $(filter %.8,$(MAN)) $(MANDIR)/man8
 	install -m 644 $(B)/man/vitrine.bash $(COMPLDIR)/vitrine
 	sed 's|@sbindir@|$(PREFIX)/sbin|' supervisor/vitrined.service.in > $(UNITDIR)/vitrined.service
+	sed 's|@sbindir@|$(PREFIX)/sbin|' exporters/vitrine-export.service.in > $(UNITDIR)/vitrine-export.service
 
 # ---- tests ----------------------------------------------------------------------------------------------------------
 

@@ -166,11 +166,14 @@ static int parse_sink(const struct export_config *c, json_t *values, bool read_f
 
 	s->values = values;
 	s->type = type ? sink_type_find(type) : NULL;
+	/* Without a type its own keys are not known: what is wrong is the type. */
+	if (!s->type && json_is_object(values))
+		return refuse_type(values, f);
 	if (s->type)
 		tables[1] = s->type->knobs;
-	/* Without a type its own keys are not known: what is wrong is the type. */
-	r = s->type || !json_is_object(values) ? knobs_check(tables, values, f)
-					       : refuse_type(values, f);
+	r = knobs_check(tables, values, f);
+	if (!s->type)
+		return r < 0 ? r : -EINVAL;
 	if (r == 0)
 		r = knobs_complete(tables, values);
 	if (r < 0)
@@ -190,8 +193,10 @@ static int parse_sink(const struct export_config *c, json_t *values, bool read_f
 
 static int check_names(const struct export_config *c, size_t count, struct knob_fault *f)
 {
-	for (size_t i = 0; i < count; i++)
-		if (!strcmp(c->sinks[i].name, c->sinks[count].name))
+	const char *name = c->sinks[count].name;
+
+	for (size_t i = 0; name && i < count; i++)
+		if (c->sinks[i].name && !strcmp(c->sinks[i].name, name))
 			return knob_fault_set(f, "name",
 					      "name: \"%s\": bad value; another sink has it",
 					      c->sinks[i].name);

@@ -135,7 +135,7 @@ static json_t *row_of(int dir_fd, const struct export_config *config,
 {
 	json_t *row = find_live(live, sink->name);
 	struct cursor c = {0};
-	uint64_t pending;
+	uint64_t pending = 0;
 	int r = cursor_read(dir_fd, sink->name, &c);
 	const char *cursor = r == 0 ? "good" : r == -ENOENT ? "none" : "unreadable";
 
@@ -177,8 +177,6 @@ static void print_row(const json_t *row)
 static int print_all(const json_t *rows, bool running, bool json)
 {
 	cleanup(free) char *text = NULL;
-	const json_t *row;
-	size_t i;
 
 	if (json) {
 		json_t *all = json_pack("{s:b, s:O}", "running", running, "sinks", rows);
@@ -192,8 +190,8 @@ static int print_all(const json_t *rows, bool running, bool json)
 		puts("vitrine-export does not run; this is how far it was.");
 	printf("%-20s %-10s %-8s %12s %12s %11s %9s  %s\n", "SINK", "TYPE", "STATE", "DELIVERED",
 	       "PENDING", "QUARANTINED", "FILTERED", "WHY");
-	json_array_foreach (rows, i, row)
-		print_row(row);
+	for (size_t i = 0; i < json_array_size(rows); i++)
+		print_row(json_array_get(rows, i));
 	return fflush(stdout) != 0;
 }
 

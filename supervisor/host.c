@@ -6,6 +6,7 @@
 
 #include "install.h"
 #include "record/cleanup.h"
+#include "redact/shapes.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -87,6 +88,13 @@ static int load_key(struct host *h, struct fault *f)
 	return config_load_key(h->config.key_file, h->key, f);
 }
 
+static int make_shapes(struct host *h, struct fault *f)
+{
+	int r = shapes_new(&h->shapes);
+
+	return r < 0 ? fault_set(f, r, "redact", "cannot set up redaction: %s", strerror(-r)) : 0;
+}
+
 static int start_launcher(struct host *h, struct fault *f)
 {
 	if (mkdir(RUN_DIR, 0755) < 0 && errno != EEXIST)
@@ -145,8 +153,8 @@ int host_open(const struct config *config, const struct log *log, sd_event *loop
 	      struct host *ret_host, struct fault *ret_fault)
 {
 	static int (*const steps[])(struct host *, struct fault *) = {
-		start_launcher, open_state,   load_key,	      find_recorder_user,
-		open_cgroups,	load_sensors, start_recorder,
+		start_launcher,	    open_state,	  load_key,	make_shapes,
+		find_recorder_user, open_cgroups, load_sensors, start_recorder,
 	};
 
 	*ret_host = (struct host){
@@ -187,6 +195,8 @@ void host_close(struct host *h)
 	if (h->state_fd >= 0)
 		close(h->state_fd);
 	h->sessions_fd = h->state_fd = -1;
+	shapes_free(h->shapes);
+	h->shapes = NULL;
 	explicit_bzero(h->key, sizeof(h->key));
 }
 

@@ -20,7 +20,8 @@ struct host {
 	struct log log;
 	sd_event *loop; /* borrowed from main */
 	char program_dir[PATH_MAX];
-	uint8_t key[32]; /* the deployment key */
+	uint8_t key[32];       /* the deployment key */
+	struct shapes *shapes; /* of redaction */
 	int state_fd, sessions_fd;
 	uid_t recorder_uid;
 	gid_t recorder_gid;

@@ -137,12 +137,11 @@ json_t *session_exec_fields(const struct session *s)
 	return take(fields);
 }
 
-/* ---- the command for the manifest ---- */
+/* ---- the texts of the manifest ---- */
 
-static int append_command(void *context, const struct redacted *record)
+static int write_command(struct json_buffer *out, struct bytes argv)
 {
-	struct json_buffer *out = context;
-	struct bytes argv = event_bytes(&record->event, FIELD_command), argument;
+	struct bytes argument;
 	size_t cursor = 0;
 	int r = json_write_raw(out, "[", 1);
 
@@ -159,23 +158,53 @@ static int append_command(void *context, const struct redacted *record)
 	return r < 0 ? r : json_write_raw(out, "]", 2); /* with its NUL */
 }
 
-static int redact_command(struct redactor *redactor, char *const *argv, struct json_buffer *out)
+static int copy_text(const struct event *e, enum event_field field, char **ret_text)
+{
+	struct bytes text = event_bytes(e, field);
+
+	*ret_text = text.data ? strndup(text.data, text.size) : NULL;
+	return text.data && !*ret_text ? -ENOMEM : 0;
+}
+
+static int take_texts(void *context, const struct redacted *record)
+{
+	struct manifest *m = context;
+	const struct event *e = &record->event;
+	struct json_buffer command = {0};
+	int r = write_command(&command, event_bytes(e, FIELD_command));
+
+	if (r == 0)
+		r = copy_text(e, FIELD_name, &m->name);
+	if (r == 0)
+		r = copy_text(e, FIELD_tenant, &m->tenant);
+	if (r < 0) {
+		json_buffer_free(&command);
+		return r;
+	}
+	m->command = command.text;
+	return 0;
+}
+
+static int redact_texts(struct redactor *redactor, const struct session_request *request,
+			struct manifest *m)
 {
 	struct event e;
 	size_t size = 0, at = 0;
 
-	for (char *const *a = argv; *a; a++)
+	for (char *const *a = request->argv; *a; a++)
 		size += strlen(*a) + 1;
 	cleanup(free) char *packed = malloc(size + 1);
 	if (!packed)
 		return -ENOMEM;
-	for (char *const *a = argv; *a; a++) {
+	for (char *const *a = request->argv; *a; a++) {
 		memcpy(packed + at, *a, strlen(*a) + 1);
 		at += strlen(*a) + 1;
 	}
 	event_init(&e, EVENT_session_start, 0, 0);
 	event_put_bytes(&e, FIELD_command, packed, size);
-	return redact_event(redactor, &e, append_command, out);
+	event_put_text(&e, FIELD_name, request->name);
+	event_put_text(&e, FIELD_tenant, request->policy.tenant);
+	return redact_event(redactor, &e, take_texts, m);
 }
 
 /* A redactor that knows the session's secrets; they lie in the request's JSON meanwhile. */
@@ -195,7 +224,7 @@ static int new_redactor(const struct session *s, struct redactor **ret_redactor)
 		secrets[i].value = values[i];
 	}
 	if (r == 0)
-		r = redactor_new(s->host->key, secrets, count, ret_redactor);
+		r = redactor_new(s->host->key, s->host->shapes, secrets, count, ret_redactor);
 	for (i = 0; values && i < count; i++) {
 		if (values[i])
 			explicit_bzero(values[i], secrets[i].size);
@@ -204,18 +233,13 @@ static int new_redactor(const struct session *s, struct redactor **ret_redactor)
 	return r;
 }
 
-char *session_command_text(const struct session *s)
+int session_manifest_texts(const struct session *s, struct manifest *m)
 {
-	struct json_buffer out = {0};
 	struct redactor *redactor = NULL;
 	int r = new_redactor(s, &redactor);
 
 	if (r == 0)
-		r = redact_command(redactor, s->request.argv, &out);
+		r = redact_texts(redactor, &s->request, m);
 	redactor_free(redactor);
-	if (r < 0) {
-		json_buffer_free(&out);
-		return NULL;
-	}
-	return out.text;
+	return r;
 }

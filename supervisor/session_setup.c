@@ -37,12 +37,10 @@ static int make_manifest(struct session *s)
 {
 	struct manifest *m = &s->manifest;
 
-	m->name = s->request.name ? strdup(s->request.name) : NULL;
-	m->tenant = s->request.policy.tenant ? strdup(s->request.policy.tenant) : NULL;
-	m->command = session_command_text(s);
-	if (!m->command || (s->request.name && !m->name) ||
-	    (s->request.policy.tenant && !m->tenant))
-		return -ENOMEM;
+	int r = session_manifest_texts(s, m);
+
+	if (r < 0)
+		return r;
 	m->state = SESSION_STARTING;
 	m->exit_code = m->signal = -1;
 	m->started_ns = session_clock_ns(CLOCK_REALTIME);
@@ -79,6 +77,7 @@ static int make_sandbox(struct session *s, struct fault *f)
 		.id = s->manifest.id,
 		.slot = s->slot,
 		.workspace = p->workspace,
+		.denied = p->denied,
 		.net = strcmp(p->net, "host") == 0 ? SANDBOX_NET_HOST : SANDBOX_NET_NONE,
 		.workspace_for_root = strcmp(p->user, "root") == 0,
 		.upper_bytes = p->limits.disk_bytes,
@@ -130,6 +129,7 @@ static int start_watch(struct session *s, struct fault *f)
 		return fail(s, f, "sensors", r, why.text);
 
 	s->missed_before = sensors_missed(h->sensors);
+	sensors_deny(h->sensors, &s->request.policy.denied);
 	r = sensors_open_session(h->sensors, info->cgroup,
 				 watch_flags(s->request.policy.watch_reads), &s->watch);
 	if (r < 0) {

@@ -71,8 +71,9 @@ int session_open_record(struct session *s);
 
 json_t *session_start_fields(const struct session *s);
 json_t *session_exec_fields(const struct session *s);
-/* The command as JSON text, redacted and not longer than a list of sessions can bear. */
-char *session_command_text(const struct session *s);
+/* Put name, tenant and command into the manifest, redacted; the command as JSON text that is not
+ * longer than a list of sessions can bear. 0 or -errno. */
+int session_manifest_texts(const struct session *s, struct manifest *m);
 
 /* session.c */
 

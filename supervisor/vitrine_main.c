@@ -10,6 +10,7 @@
 extern const struct command command_run;
 extern const struct command command_kill;
 extern const struct command command_policy;
+extern const struct command command_redact;
 extern const struct command command_seccomp;
 extern const struct command command_doctor;
 extern const struct command command_help;
@@ -29,7 +30,7 @@ static const struct program vitrine = {
 	.commands = (const struct command *const[]){
 		&command_run, &command_kill, &command_ps, &command_show, &command_replay, &command_tree,
 		&command_files, &command_hosts, &command_lineage, &command_diff, &command_stats, &command_report, &command_search,
-		&command_export, &command_policy, &command_schema,
+		&command_export, &command_policy, &command_redact, &command_schema,
 		&command_verify,
 		&command_seccomp, &command_doctor,
 		&command_help, &command_version, NULL},

@@ -2,7 +2,7 @@
 
 UNIT_SRC := $(wildcard tests/unit/*.c)
 UNIT := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(UNIT_SRC))
-UNIT_LIBS := -lcmocka -ljansson -lcrypto -lz -lbpf -lelf -lseccomp -lcap -lsystemd -lcurl -pthread
+UNIT_LIBS := -lcmocka -ljansson -lcrypto -lz -lbpf -lelf -lseccomp -lcap -lsystemd -lcurl -lpcre2-8 -lm -pthread
 
 $(B)/tests/unit/%: $(B)/obj/tests/unit/%.o $(foreach l,$(LIBS),$(call archive,$(l)))
 	$(call say,LINK,$@)
@@ -67,6 +67,10 @@ bench: deps
 	$(Q)$(MAKE) --no-print-directory all $(B)/tests/loops $(BENCHES)
 	$(Q)sh tests/bench/bench.sh $(abspath $(B)/bin) $(abspath $(B)/tests) $(ROUNDS)
 
+# How much redaction finds, and what it costs.
+bench-redact: $(B)/tests/bench-redact_corpus $(B)/tests/bench-redact
+	$(Q)$(B)/tests/bench-redact_corpus && $(B)/tests/bench-redact
+
 # ---- fuzzers: FUZZ_SECONDS each -------------------------------------------------------------------------------------
 
 FUZZ_SRC := $(filter-out tests/fuzz/driver.c,$(wildcard tests/fuzz/*.c))
@@ -118,9 +122,9 @@ lint: deps
 	$(Q)clang-format --dry-run -Werror $(C_FILES)
 	$(Q)shellcheck -x -S warning $(shell git ls-files '*.sh' 'tests/e2e/*.t')
 	$(Q)$(MAKE) --no-print-directory compile_commands.json
-	$(Q)clang-tidy --quiet -p . $(filter-out bpf/%,$(shell git ls-files 'supervisor/*.c' 'replay/*.c')) 2>/dev/null
+	$(Q)clang-tidy --quiet -p . $(filter-out bpf/%,$(shell git ls-files 'supervisor/*.c' 'replay/*.c' 'exporters/*.c')) 2>/dev/null
 	$(Q)cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 --enable=warning,portability --suppress=missingIncludeSystem \
-		--suppress=normalCheckLevelMaxBranches -D_GNU_SOURCE supervisor replay
+		--suppress=normalCheckLevelMaxBranches -D_GNU_SOURCE supervisor replay exporters
 
 compile_commands.json: Makefile
 	$(Q)$(MAKE) -n -B V=1 all 2>/dev/null | python3 tests/lint/compile_commands.py > $@

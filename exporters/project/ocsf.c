@@ -26,10 +26,10 @@ enum ocsf_class {
 
 struct ocsf_row {
 	enum ocsf_class class;
-	uint8_t activity;
+	unsigned activity;
 	const char *activity_name;    /* where activity is OTHER, and only there */
 	const struct shape_row *rows; /* after those of every class */
-	uint16_t needs;		      /* without this field: a Base Event */
+	size_t needs;		      /* without this field: a Base Event */
 };
 
 /* clang-format off */

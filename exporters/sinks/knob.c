@@ -293,15 +293,17 @@ int knob_secret(const json_t *object, const char *name, char **ret_secret,
 	*ret_secret = NULL;
 	if (!where)
 		return 0;
-	if (env && getenv(env))
-		text = strdup(getenv(env));
-	if (env && !text)
-		return knob_fault_set(ret_fault, name, "%s: $%s is not set", name, env);
+	const char *value = env ? getenv(env) : NULL;
+
+	if (value)
+		text = strdup(value);
+	if (!file && !text)
+		return knob_fault_set(ret_fault, name, "%s: $%s is not set", name, env ? env : "");
 	r = file ? read_secret(name, file, &text, ret_fault) : 0;
 	if (r < 0)
 		return r;
 	/* Also what keeps a secret from adding headers of its own. */
-	if (!is_clean(text, strlen(text), SECRET_MAX))
+	if (!text || !is_clean(text, strlen(text), SECRET_MAX))
 		return knob_fault_set(
 			ret_fault, name,
 			"%s: the secret is empty, too long, or holds control characters", name);

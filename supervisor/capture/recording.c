@@ -61,7 +61,8 @@ static int open_journal(struct recording *r, const char **ret_why)
 	const struct recording_options *o = &r->options;
 	struct journal_options options = {.session = r->session, .compress = true, .key = o->key};
 
-	int e = redactor_new(r->host->key, o->secrets, o->secret_count, &r->redactor);
+	int e = redactor_new(r->host->key, r->host->shapes, o->secrets, o->secret_count,
+			     &r->redactor);
 	if (e == -EINVAL)
 		return fail(ret_why, e, "a secret is too short to be redacted");
 	if (e < 0)

@@ -9,6 +9,7 @@
 
 #include "../record/checkpoints.h"
 #include "../redact/redact.h"
+#include "../sandbox/syscall_policy.h"
 #include "exec_relays.h"
 #include "freeze.h"
 
@@ -31,7 +32,8 @@ enum recording_notice {
 struct recording_host {
 	sd_event *loop;
 	struct freezer *freezer;
-	uint8_t key[32];			     /* deployment key */
+	uint8_t key[32];	     /* deployment key */
+	const struct shapes *shapes; /* of redaction; NULL: the secrets alone are looked for */
 	int numbers_fd, losses_fd, written_files_fd; /* BPF maps */
 	int names_fd;				     /* socket of vitrine-names; -1 without */
 	uint32_t cpus;				     /* possible ones */
@@ -50,6 +52,7 @@ struct recording_options {
 	uint64_t output_cap;   /* per command and stream */
 	uint64_t output_limit; /* per command; 0: none */
 	const json_t *watch_reads;
+	struct syscall_set denied; /* calls that the policy denies */
 	const struct redact_secret *secrets;
 	size_t secret_count;
 	const struct checkpoints_key *key; /* signs it; borrowed for the opening; NULL: unsigned */

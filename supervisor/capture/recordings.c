@@ -5,6 +5,7 @@
 #include "recordings.h"
 
 #include "../record/cleanup.h"
+#include "../redact/shapes.h"
 #include "clock.h"
 
 #include <errno.h>
@@ -174,6 +175,7 @@ static void release(struct recordings *all)
 	free(all->list);
 	sd_event_source_disable_unref(all->tick);
 	freezer_stop(all->host.freezer);
+	shapes_free(all->shapes);
 	cleanup_close_fd(&all->host.numbers_fd);
 	cleanup_close_fd(&all->host.losses_fd);
 	cleanup_close_fd(&all->host.written_files_fd);

@@ -19,6 +19,7 @@ struct recordings {
 	sd_event *loop;
 	sd_event_source *tick;
 	struct recording_host host;
+	struct shapes *shapes; /* owned; since the start */
 	struct closer *closer; /* since the start */
 	bool is_started;
 	struct recording **list; /* owned, @count of @room */

@@ -1,6 +1,7 @@
 /* What vitrined may ask of the recorder: a table of requests, and how each is served. */
 #include "../../bpf/wire.h"
 #include "../record/cleanup.h"
+#include "../redact/shapes.h"
 #include "call.h"
 #include "confine.h"
 
@@ -35,13 +36,19 @@ static int get_key(struct call *c)
 	return 0;
 }
 
-/* libcrypto reads its configuration at first use: while files may still be opened. */
-static int use_crypto(struct call *c)
+/*
+ * libcrypto reads its configuration at first use: while files may still be opened. And patterns are
+ * made machine code of, for which there is no memory later.
+ */
+static int set_up_redaction(struct call *c)
 {
 	struct redactor *redactor = NULL;
 	uint8_t digest[EVENT_DIGEST_SIZE];
-	int e = redactor_new(c->all->host.key, NULL, 0, &redactor);
+	int e = shapes_new(&c->all->shapes);
 
+	c->all->host.shapes = c->all->shapes;
+	if (e == 0)
+		e = redactor_new(c->all->host.key, c->all->shapes, NULL, 0, &redactor);
 	if (e < 0)
 		return call_refuse(c, e, "cannot set up redaction");
 	redact_digest(redactor, "", 0, digest);
@@ -113,7 +120,7 @@ static int serve_start(struct call *c)
 
 	int e = get_key(c);
 	if (e == 0)
-		e = use_crypto(c);
+		e = set_up_redaction(c);
 	if (e == 0)
 		e = start_freezer(c);
 	if (e == 0)
@@ -188,6 +195,21 @@ static int read_signing(struct call *c, uint8_t seed[SIGN_SEED_SIZE], struct che
 	return 0;
 }
 
+/* A name that the table does not know is none of ours to refuse. */
+static void read_denied(const json_t *names, struct syscall_set *ret_denied)
+{
+	const json_t *value;
+	size_t i;
+
+	json_array_foreach (names, i, value) {
+		const char *name = json_string_value(value);
+		int call = name ? syscall_number(name) : -1;
+
+		if (call >= 0)
+			syscall_set_add(ret_denied, (uint32_t)call);
+	}
+}
+
 static int read_options(struct call *c, struct recording_options *o)
 {
 	static const char *const losses[] = {"freeze", "count", "kill", NULL};
@@ -224,6 +246,7 @@ static int read_options(struct call *c, struct recording_options *o)
 	o->on_loss = on_loss;
 	o->output = output;
 	o->watch_reads = json_object_get(c->body, "watch_reads");
+	read_denied(json_object_get(c->body, "seccomp_deny"), &o->denied);
 	o->journal_fd = call_borrow_fd(c, "journal");
 	o->ring_fd = call_borrow_fd(c, "ring");
 	o->freeze_fd = call_borrow_fd(c, "freeze");

@@ -177,7 +177,7 @@ int redactor_cut_json(struct redactor *r, struct bytes text, enum event_field fi
 	if (error)
 		return error;
 
-	error = redactor_find(r, now);
+	error = redactor_find_exact(r, now);
 	if (!error && r->spans.count)
 		error = cut_whole(r, now, &d.place, &now);
 	if (!error)

@@ -3,10 +3,10 @@
  * something was cut. The steady state allocates nothing, and what holds no secret is not copied.
  */
 #include "redact.h"
+#include "detector.h"
 #include "redactor.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,16 +18,28 @@ void redactor_free(struct redactor *r)
 		return;
 	streams_free(r->streams);
 	secrets_free(r->secrets);
+	shape_search_free(r->shapes);
 	arena_free(r->arena);
 	spans_free(&r->spans);
+	spans_free(&r->across);
 	json_buffer_free(&r->marks);
 	json_buffer_free(&r->rules);
 	free(r->counts);
 	free(r);
 }
 
-int redactor_new(const uint8_t key[32], const struct redact_secret *secrets, size_t count,
-		 struct redactor **ret_redactor)
+/* No more than this can be held back of a stream, with the text that is needed before it. */
+static size_t longest_held(const struct redactor *r)
+{
+	size_t longest = secrets_longest(r->secrets);
+
+	if (!r->shapes)
+		return longest;
+	return (longest < SHAPES_HELD_MOST ? SHAPES_HELD_MOST : longest) + SHAPES_CONTEXT_MOST;
+}
+
+int redactor_new(const uint8_t key[32], const struct shapes *shapes,
+		 const struct redact_secret *secrets, size_t count, struct redactor **ret_redactor)
 {
 	struct redactor *r = calloc(1, sizeof(*r));
 	int error;
@@ -35,11 +47,14 @@ int redactor_new(const uint8_t key[32], const struct redact_secret *secrets, siz
 	if (!r)
 		return -ENOMEM;
 	error = secrets_new(key, secrets, count, &r->secrets);
+	if (!error && shapes)
+		error = shape_search_new(shapes, &r->shapes);
+	r->argument_rule = shapes_by_name("argument", strlen("argument"));
 	if (!error)
-		error = streams_new(r->secrets, &r->streams);
+		error = streams_new(longest_held(r), &r->streams);
 	if (!error) {
 		r->arena = arena_new();
-		r->counts = calloc(count + 1, sizeof(*r->counts));
+		r->counts = calloc(count + detector_count, sizeof(*r->counts));
 		if (!r->arena || !r->counts)
 			error = -ENOMEM;
 	}
@@ -48,6 +63,17 @@ int redactor_new(const uint8_t key[32], const struct redact_secret *secrets, siz
 		return error;
 	}
 	*ret_redactor = r;
+	return 0;
+}
+
+int redactor_switch_off(struct redactor *r, const char *detector)
+{
+	size_t number = shapes_by_name(detector, strlen(detector));
+
+	if (number == detector_count)
+		return -ENOENT;
+	if (r->shapes)
+		shape_search_switch_off(r->shapes, number);
 	return 0;
 }
 
@@ -144,23 +170,6 @@ int redactor_cut(struct redactor *r, struct bytes text, size_t from, size_t to,
 	return 0;
 }
 
-const char *redactor_rule(const struct redactor *r, uint32_t rule)
-{
-	return secrets_name(r->secrets, rule);
-}
-
-size_t redactor_marker(const struct redactor *r, const struct span *span, char out[MARKER_ROOM])
-{
-	return (size_t)snprintf(out, MARKER_ROOM, "[REDACTED:%s:%08x]",
-				redactor_rule(r, span->rule), span->tag);
-}
-
-int redactor_find(struct redactor *r, struct bytes text)
-{
-	r->spans.count = 0;
-	return secrets_find(r->secrets, text, &r->spans);
-}
-
 void redactor_count(struct redactor *r)
 {
 	for (size_t i = 0; i < r->spans.count; i++)
@@ -182,77 +191,20 @@ int redactor_add_begun(struct redactor *r, struct bytes text)
 	return spans_add(&r->spans, span);
 }
 
-static int find(struct redactor *r, struct bytes text, bool is_cut)
-{
-	int error;
-
-	error = redactor_find(r, text);
-	if (!error && is_cut)
-		error = redactor_add_begun(r, text);
-	return error;
-}
-
 static int cut_text(struct redactor *r, const struct event_value *value, struct bytes *ret_bytes)
 {
 	struct place place = {value->field, -1};
-	int error = find(r, value->bytes, value->is_cut);
+	enum redact_class class = field_table[value->field].redact;
+	bool is_host = class == REDACT_HOST || class == REDACT_LABEL;
+	int error = is_host ? redactor_find_host(r, value->bytes) : redactor_find(r, value->bytes);
+
+	if (!error && value->is_cut)
+		error = redactor_add_begun(r, value->bytes);
 
 	if (error || !r->spans.count)
 		return error;
 	redactor_count(r);
 	return redactor_cut(r, value->bytes, 0, value->bytes.size, &place, ret_bytes);
-}
-
-/* Make one list of its items again. */
-static int pack_items(struct redactor *r, const struct bytes *items, size_t count,
-		      struct bytes *ret_packed)
-{
-	size_t size = 0;
-	char *out, *room;
-
-	for (size_t i = 0; i < count; i++)
-		size += items[i].size + 1;
-	room = out = arena_room(r->arena, size);
-	if (!out)
-		return -ENOMEM;
-	for (size_t i = 0; i < count; i++) {
-		out = mempcpy(out, items[i].data, items[i].size);
-		*out++ = 0;
-	}
-	*ret_packed = (struct bytes){room, size};
-	return 0;
-}
-
-/* TEXTS and MAP: each item on its own, so that no border between two is ever cut away. */
-static int cut_items(struct redactor *r, const struct event_value *value, struct bytes *ret_bytes)
-{
-	struct place place = {value->field, 0};
-	struct bytes item, *items;
-	size_t cursor = 0, count = 0;
-	bool is_changed = false;
-	int error;
-
-	while (bytes_next_item(value->bytes, &cursor, &item))
-		count++;
-	items = arena_room(r->arena, count * sizeof(*items));
-	if (!items)
-		return -ENOMEM;
-	cursor = 0;
-	for (size_t i = 0; bytes_next_item(value->bytes, &cursor, &item); i++) {
-		items[i] = item;
-		error = find(r, item, value->is_cut && i == count - 1);
-		if (error)
-			return error;
-		if (!r->spans.count)
-			continue;
-		redactor_count(r);
-		place.item = (int64_t)i;
-		error = redactor_cut(r, item, 0, item.size, &place, &items[i]);
-		if (error)
-			return error;
-		is_changed = true;
-	}
-	return is_changed ? pack_items(r, items, count, ret_bytes) : 0;
 }
 
 /* *ret_bytes changes only if something is cut. */
@@ -263,7 +215,7 @@ static int cut_value(struct redactor *r, const struct event_value *value, struct
 		return cut_text(r, value, ret_bytes);
 	case FIELD_TYPE_TEXTS:
 	case FIELD_TYPE_MAP:
-		return cut_items(r, value, ret_bytes);
+		return redactor_cut_items(r, value, ret_bytes);
 	case FIELD_TYPE_JSON:
 		return redactor_cut_json(r, value->bytes, value->field, ret_bytes);
 	default:
@@ -297,7 +249,7 @@ static int pass_plain(struct redactor *r, const struct event *e, redact_emit *em
 
 int redact_event(struct redactor *r, const struct event *e, redact_emit *emit, void *context)
 {
-	if (!secrets_count(r->secrets))
+	if (!secrets_count(r->secrets) && !r->shapes)
 		return redactor_pass(e, emit, context);
 	arena_reset(r->arena);
 	if (event_get(e, FIELD_data))
@@ -307,8 +259,6 @@ int redact_event(struct redactor *r, const struct event *e, redact_emit *emit, v
 
 int redact_flush(struct redactor *r, uint64_t older_than_ns, redact_emit *emit, void *context)
 {
-	if (!secrets_count(r->secrets))
-		return 0;
 	return streams_flush(r, older_than_ns, emit, context);
 }
 
@@ -318,12 +268,12 @@ bool redact_summary(struct redactor *r, struct event *ret_event)
 
 	r->rules.length = 0;
 	json_put_literal(&r->rules, "{");
-	for (size_t i = 0; i < secrets_count(r->secrets); i++) {
+	for (size_t i = 0; i < secrets_count(r->secrets) + detector_count; i++) {
 		if (!r->counts[i])
 			continue;
 		if (total)
 			json_put_literal(&r->rules, ",");
-		json_put_string(&r->rules, bytes_of(secrets_name(r->secrets, i)));
+		json_put_string(&r->rules, bytes_of(redactor_rule(r, (uint32_t)i)));
 		json_put_literal(&r->rules, ":");
 		json_put_u64(&r->rules, r->counts[i]);
 		total += r->counts[i];

@@ -1,8 +1,9 @@
 /*
  * The redaction stage: between enrich and journal, nothing passes by it.
  *
- * It stands here in its first form: an exact match of the secrets that the session was given. The
- * types are those of the full engine: what enters is an event, what leaves is a redacted record.
+ * Two nets: the secrets that the session was given, in all their forms, with certainty (secrets.h);
+ * and what looks like a secret (shapes.h, fields.h). What enters is an event, what leaves is a
+ * redacted record.
  */
 #pragma once
 
@@ -12,6 +13,7 @@
 #include <stdint.h>
 
 struct redactor;
+struct shapes;
 
 #define REDACT_SECRET_MIN 8
 
@@ -22,13 +24,17 @@ struct redact_secret {
 };
 
 /*
- * A redactor for one session. @key (32 bytes) is the deployment key under which tags and digests
+ * A redactor for one session. @shapes (borrowed) is what shapes_new made; NULL: the secrets alone
+ * are looked for. @key (32 bytes) is the deployment key under which tags and digests
  * are made. Secrets are copied into locked memory that redactor_free wipes. 0, -EINVAL (a secret is
  * too short) or -errno.
  */
-int redactor_new(const uint8_t key[32], const struct redact_secret *secrets, size_t count,
-		 struct redactor **ret_redactor);
+int redactor_new(const uint8_t key[32], const struct shapes *shapes,
+		 const struct redact_secret *secrets, size_t count, struct redactor **ret_redactor);
 void redactor_free(struct redactor *r);
+
+/* Do without a detector. 0, or -ENOENT where there is none of that name. */
+int redactor_switch_off(struct redactor *r, const char *detector);
 
 /*
  * Pass one event. Calls @emit once for a plain event; stream data (output, input) may be held back

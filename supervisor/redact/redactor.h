@@ -7,15 +7,19 @@
 #include "../record/json_put.h"
 #include "../record/printable.h"
 #include "secrets.h"
+#include "shapes.h"
 
 struct streams;
 
 struct redactor {
 	struct secrets *secrets;
-	uint64_t *counts; /* per rule */
+	struct shape_search *shapes; /* NULL: the secrets alone */
+	size_t argument_rule;	     /* the detector of arguments */
+	uint64_t *counts;	     /* per rule */
 	struct streams *streams;
 	struct arena *arena; /* for one event */
 	struct spans spans;  /* of the text in hand */
+	struct spans across; /* of the texts in hand without what parts them */
 	struct redacted record;
 	struct json_buffer marks; /* the `redacted` field of the event in hand */
 	size_t mark_count, marks_left_out;
@@ -53,11 +57,27 @@ const char *redactor_rule(const struct redactor *r, uint32_t rule);
 /* Write what stands in the place of @span: "[REDACTED:rule:tag]". Returns its size. */
 size_t redactor_marker(const struct redactor *r, const struct span *span, char out[MARKER_ROOM]);
 
-/* Add the spans of @text to r->spans, which is empty. 0 or -ENOMEM. */
+/* Put the spans of @text into r->spans: of both nets, and of the exact one alone. 0 or -ENOMEM. */
 int redactor_find(struct redactor *r, struct bytes text);
+int redactor_find_exact(struct redactor *r, struct bytes text);
+/* As redactor_find, for a name of a host. */
+int redactor_find_host(struct redactor *r, struct bytes text);
+/* Put bytes @start to @end of @text into r->spans, as of detector @detector. 0 or -ENOMEM. */
+int redactor_add_shape(struct redactor *r, struct bytes text, size_t start, size_t end,
+		       size_t detector, const char *form);
+/*
+ * As redactor_find, but @text goes on: from *ret_begun on it has to be held back, and from
+ * *ret_context on (not behind that) it is needed to judge what follows.
+ */
+int redactor_find_begun(struct redactor *r, struct bytes text, size_t *ret_begun,
+			size_t *ret_context);
 
 /* Count r->spans. */
 void redactor_count(struct redactor *r);
+
+/* TEXTS and MAP. *ret_bytes changes only if something is cut. 0 or -ENOMEM. */
+int redactor_cut_items(struct redactor *r, const struct event_value *value,
+		       struct bytes *ret_bytes);
 
 /* Let the end of @text go too, if it is so much of a secret that it can hardly be chance. */
 int redactor_add_begun(struct redactor *r, struct bytes text);
@@ -69,7 +89,8 @@ int redactor_add_begun(struct redactor *r, struct bytes text);
 int redactor_cut_json(struct redactor *r, struct bytes text, enum event_field field,
 		      struct bytes *ret_text);
 
-int streams_new(const struct secrets *secrets, struct streams **ret_streams);
+/* No more than @longest bytes are held back of each stream. */
+int streams_new(size_t longest, struct streams **ret_streams);
 void streams_free(struct streams *s);
 /* Pass a piece of a stream; as redact_event. */
 int streams_pass(struct redactor *r, const struct event *e, redact_emit *emit, void *context);

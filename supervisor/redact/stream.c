@@ -38,13 +38,13 @@ struct streams {
 	struct stream streams[STREAMS_MOST];
 };
 
-int streams_new(const struct secrets *secrets, struct streams **ret_streams)
+int streams_new(size_t longest, struct streams **ret_streams)
 {
 	struct streams *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return -ENOMEM;
-	s->room = secrets_longest(secrets);
+	s->room = longest;
 	*ret_streams = s;
 	return 0;
 }
@@ -267,25 +267,35 @@ static int give_out(struct redactor *r, const struct stream *stream, const struc
 	return error;
 }
 
+/* What of @text may go out now, and what has to be kept: *ret_begun, then *ret_context. */
+static int judge(struct redactor *r, const struct event_value *value, struct bytes text,
+		 size_t *ret_begun, size_t *ret_context)
+{
+	int error;
+
+	if (!value->is_cut)
+		return redactor_find_begun(r, text, ret_begun, ret_context);
+	/* Nothing follows. */
+	*ret_begun = *ret_context = text.size;
+	error = redactor_find(r, text);
+	return error ? error : redactor_add_begun(r, text);
+}
+
 static int pass(struct redactor *r, struct stream *stream, const struct event *e, redact_emit *emit,
 		void *context)
 {
 	const struct event_value *value = event_get(e, FIELD_data);
-	size_t begun, to, kept = stream->kept;
+	size_t begun, from, to, kept = stream->kept;
 	const struct span *over;
-	struct span begin;
 	struct bytes text;
 	int error = join(r->streams, stream, value->bytes, &text);
 
 	if (!error)
-		error = redactor_find(r, text);
-	if (!error && value->is_cut)
-		error = redactor_add_begun(r, text);
+		error = judge(r, value, text, &begun, &from);
 	if (error)
 		return error;
-	begun = value->is_cut ? text.size : secrets_begun(r->secrets, text, &begin);
-	if (!kept && !r->spans.count && begun == text.size) {
-		stream->offset += text.size;
+	if (kept == stream->given && !r->spans.count && begun == text.size) {
+		keep(stream, text, from, text.size);
 		return redactor_pass(e, emit, context);
 	}
 
@@ -300,7 +310,7 @@ static int pass(struct redactor *r, struct stream *stream, const struct event *e
 		stream->time_ns = e->time_ns;
 		stream->boot_ns = e->boot_ns;
 	}
-	keep(stream, text, begun, to);
+	keep(stream, text, from, to);
 	return error;
 }
 

@@ -7,6 +7,7 @@
 #include "supervisor/record/cleanup.h"
 #include "supervisor/record/reader.h"
 #include "supervisor/redact/redact.h"
+#include "supervisor/redact/shapes.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -153,16 +154,20 @@ static void run(int dir_fd, uint64_t count)
 	const struct checkpoints_key signing = {"host/bench", "nobody vouches for it", seed};
 	struct journal_options options = {.session = "bench", .key = &signing};
 	struct redactor *redactor;
+	struct shapes *shapes;
 	struct journal *j;
 	double written, read;
 	uint64_t bytes, back;
 
-	must(redactor_new(key, secrets, sizeof(secrets) / sizeof(*secrets), &redactor), "secrets");
+	must(shapes_new(&shapes), "shapes");
+	must(redactor_new(key, shapes, secrets, sizeof(secrets) / sizeof(*secrets), &redactor),
+	     "secrets");
 	must(journal_open(dir_fd, &options, &j), "open");
 	written = write_records(j, redactor, count);
 	bytes = journal_bytes(j);
 	must(journal_close(j), "close");
 	redactor_free(redactor);
+	shapes_free(shapes);
 	read = read_records(dir_fd, &back);
 	if (back != count)
 		must(-EBADMSG, "records are missing");

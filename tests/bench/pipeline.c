@@ -8,6 +8,7 @@
 #include "../../supervisor/capture/join.h"
 #include "../../supervisor/record/journal.h"
 #include "../../supervisor/redact/redact.h"
+#include "../../supervisor/redact/shapes.h"
 #include "../unit/scratch.h"
 
 #include <fcntl.h>
@@ -24,6 +25,7 @@ struct line {
 	struct join *join;
 	struct capture *capture;
 	struct redactor *redactor;
+	struct shapes *shapes;
 	struct journal *journal;
 	uint64_t events;
 };
@@ -105,7 +107,8 @@ static void open_line(struct line *l, int dir_fd)
 	must(account_new(&accounting, &l->account) == 0, "account_new");
 	must(join_new(&joining, &l->join) == 0, "join_new");
 	must(capture_new(&capturing, &l->capture) == 0, "capture_new");
-	must(redactor_new(key, secrets, 3, &l->redactor) == 0, "redactor_new");
+	must(shapes_new(&l->shapes) == 0, "shapes_new");
+	must(redactor_new(key, l->shapes, secrets, 3, &l->redactor) == 0, "redactor_new");
 	must(journal_open(dir_fd, &writing, &l->journal) == 0, "journal_open");
 }
 
@@ -113,6 +116,7 @@ static void close_line(struct line *l)
 {
 	must(journal_close(l->journal) == 0, "journal_close");
 	redactor_free(l->redactor);
+	shapes_free(l->shapes);
 	capture_free(l->capture);
 	join_free(l->join);
 	account_free(l->account);

@@ -55,7 +55,7 @@ static struct redactor *redactor_of(const char *name, const char *value)
 	const struct redact_secret secret = {name, value, strlen(value)};
 	struct redactor *r;
 
-	assert_int_equal(redactor_new(key, &secret, 1, &r), 0);
+	assert_int_equal(redactor_new(key, NULL, &secret, 1, &r), 0);
 	return r;
 }
 

@@ -10,7 +10,7 @@ static void without_secrets_events_pass_untouched(void **state)
 	struct event e;
 
 	(void)state;
-	assert_int_equal(redactor_new(key, NULL, 0, &r), 0);
+	assert_int_equal(redactor_new(key, NULL, NULL, 0, &r), 0);
 	for (size_t k = 1; k < EVENT_KIND_COUNT; k++) {
 		sample_event(&e, k, 1);
 		out.next_offset = event_u64(&e, FIELD_offset, 0);
@@ -47,7 +47,7 @@ static void short_secrets_are_refused(void **state)
 	struct redactor *r = NULL;
 
 	(void)state;
-	assert_int_equal(redactor_new(key, list, 2, &r), -EINVAL);
+	assert_int_equal(redactor_new(key, NULL, list, 2, &r), -EINVAL);
 	assert_null(r);
 }
 
@@ -275,7 +275,7 @@ static void json_stays_json(void **state)
 	assert_true(holds(&out.lines, "\"policy\":{\"a\":{\"b\":[true,null,\"x\"]}}"));
 	redactor_free(r);
 
-	assert_int_equal(redactor_new(key, list, 1, &r), 0);
+	assert_int_equal(redactor_new(key, NULL, list, 1, &r), 0);
 	redact_policy(r, "{\"caf\xc3\xa9 is half of it\":\"\xc3\xa9 is half of it\"}", &out);
 	assert_false(holds(&out.lines, "half of"));
 	assert_true(holds(&out.lines, "{\"[REDACTED:HALF:"));
@@ -296,7 +296,7 @@ static void the_longest_of_secrets_is_taken(void **state)
 		struct output out = {0};
 		struct redactor *r;
 
-		assert_int_equal(redactor_new(key, turned, 3, &r), 0);
+		assert_int_equal(redactor_new(key, NULL, turned, 3, &r), 0);
 		redact_path(r, "xabcdefghijk", &out);
 		assert_true(holds(&out.lines, "\"x[REDACTED:LONG:"));
 		assert_true(holds(&out.lines, "]k\""));

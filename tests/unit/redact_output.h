@@ -36,7 +36,7 @@ static inline struct redactor *new_redactor(void)
 	};
 	struct redactor *r;
 
-	assert_int_equal(redactor_new(key, list, sizeof(list) / sizeof(*list), &r), 0);
+	assert_int_equal(redactor_new(key, NULL, list, sizeof(list) / sizeof(*list), &r), 0);
 	return r;
 }
 

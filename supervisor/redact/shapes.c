@@ -1,0 +1,407 @@
+/*
+ * The automaton (Aho and Corasick, as a full table over classes of bytes) reads each byte once and
+ * needs no library; a short field costs what its bytes cost. Patterns are PCRE2, compiled to
+ * machine code where the process may have such; each is tried at its keyword and nowhere else.
+ */
+#include "shapes.h"
+#include "candidate.h"
+#include "detector.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <openssl/evp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#define CLASSES 48
+#define STATES_MOST 4096
+#define NONE UINT16_MAX
+#define WINDOW 8600 /* no pattern reads further */
+#define MATCH_LIMIT 200000
+#define MARKER_MOST 90
+
+struct keyword {
+	uint16_t detector;
+	uint8_t length;
+	uint16_t next; /* with the same last state */
+};
+
+struct shapes {
+	uint8_t classes[256]; /* 0: in no keyword */
+	uint16_t next[STATES_MOST][CLASSES];
+	uint16_t fail[STATES_MOST];
+	uint8_t depth[STATES_MOST];
+	uint16_t keywords[STATES_MOST]; /* that end here */
+	uint16_t suffix[STATES_MOST];	/* the next state on the way of fail that ends a keyword */
+	bool is_hit[STATES_MOST];	/* a keyword ends here or at a suffix */
+	size_t state_count, keyword_count, class_count;
+	struct keyword *list;
+	pcre2_match_context *limits;
+	pcre2_code *codes[];
+};
+
+struct shape_search {
+	const struct shapes *shapes;
+	pcre2_match_data *match;
+	size_t allowed; /* matches in the text in hand */
+	bool is_off[];
+};
+
+/* ---- the automaton ---- */
+
+static int class_of(struct shapes *s, unsigned char c)
+{
+	if (!s->classes[c]) {
+		if (s->class_count == CLASSES)
+			return -E2BIG;
+		s->classes[c] = (uint8_t)s->class_count;
+		if (isalpha(c))
+			s->classes[toupper(c)] = (uint8_t)s->class_count;
+		s->class_count++;
+	}
+	return s->classes[c];
+}
+
+static int add_keyword(struct shapes *s, size_t detector, const char *keyword)
+{
+	uint16_t state = 0;
+
+	for (const char *c = keyword; *c; c++) {
+		int class = class_of(s, (unsigned char)*c);
+
+		if (class < 0)
+			return class;
+		if (!s->next[state][class]) {
+			if (s->state_count == STATES_MOST)
+				return -E2BIG;
+			s->depth[s->state_count] = (uint8_t)(s->depth[state] + 1);
+			s->keywords[s->state_count] = NONE;
+			s->next[state][class] = (uint16_t)s->state_count++;
+		}
+		state = s->next[state][class];
+	}
+	s->list[s->keyword_count] =
+		(struct keyword){(uint16_t)detector, (uint8_t)strlen(keyword), s->keywords[state]};
+	s->keywords[state] = (uint16_t)s->keyword_count++;
+	return 0;
+}
+
+static void link_state(struct shapes *s, uint16_t state, uint16_t *queue, size_t *tail)
+{
+	uint16_t fail = s->fail[state];
+
+	s->suffix[state] = s->keywords[fail] != NONE ? fail : s->suffix[fail];
+	s->is_hit[state] = s->keywords[state] != NONE || s->suffix[state];
+	for (size_t class = 0; class < CLASSES; class ++) {
+		uint16_t to = s->next[state][class];
+		uint16_t otherwise = state ? s->next[fail][class] : 0;
+
+		if (to) {
+			s->fail[to] = state ? otherwise : 0;
+			queue[(*tail)++] = to;
+		} else {
+			s->next[state][class] = otherwise;
+		}
+	}
+}
+
+static int build(struct shapes *s)
+{
+	uint16_t *queue = calloc(STATES_MOST, sizeof(*queue));
+	size_t head = 0, tail = 1;
+	int r = queue ? 0 : -ENOMEM;
+
+	s->state_count = s->class_count = 1;
+	s->keywords[0] = NONE;
+	/* From the last, so that of those with one keyword the first is tried first. */
+	for (size_t d = detector_count; r == 0 && d--;) {
+		for (size_t i = 0; r == 0 && i < DETECTOR_KEYWORDS && detectors[d].keywords[i]; i++)
+			r = add_keyword(s, d, detectors[d].keywords[i]);
+	}
+	while (r == 0 && head < tail)
+		link_state(s, queue[head++], queue, &tail);
+	free(queue);
+	return r;
+}
+
+/* ---- patterns ---- */
+
+static int compile(struct shapes *s)
+{
+	for (size_t d = 0; d < detector_count; d++) {
+		int error;
+		size_t at;
+
+		s->codes[d] =
+			pcre2_compile((const uint8_t *)detectors[d].pattern, PCRE2_ZERO_TERMINATED,
+				      PCRE2_ANCHORED | PCRE2_NEVER_UTF, &error, &at, NULL);
+		if (!s->codes[d])
+			return -EINVAL;
+		/* Where no code may be made, it is read: slower, and the same. */
+		pcre2_jit_compile(s->codes[d], PCRE2_JIT_COMPLETE | PCRE2_JIT_PARTIAL_HARD);
+	}
+	return 0;
+}
+
+void shapes_free(struct shapes *s)
+{
+	if (!s)
+		return;
+	for (size_t d = 0; d < detector_count; d++)
+		pcre2_code_free(s->codes[d]);
+	pcre2_match_context_free(s->limits);
+	free(s->list);
+	free(s);
+}
+
+int shapes_new(struct shapes **ret_shapes)
+{
+	struct shapes *s = calloc(1, sizeof(*s) + detector_count * sizeof(s->codes[0]));
+	int r = s ? 0 : -ENOMEM;
+
+	if (r < 0)
+		return r;
+	s->list = calloc(detector_count * DETECTOR_KEYWORDS, sizeof(*s->list));
+	s->limits = pcre2_match_context_create(NULL);
+	if (s->list && s->limits) {
+		pcre2_set_match_limit(s->limits, MATCH_LIMIT);
+		r = build(s);
+	} else {
+		r = -ENOMEM;
+	}
+	if (r == 0)
+		r = compile(s);
+	if (r < 0) {
+		shapes_free(s);
+		return r;
+	}
+	*ret_shapes = s;
+	return 0;
+}
+
+static void add_text(EVP_MD_CTX *hash, const char *text)
+{
+	EVP_DigestUpdate(hash, text, strlen(text) + 1);
+}
+
+void shapes_digest(uint8_t ret_digest[32])
+{
+	EVP_MD_CTX *hash = EVP_MD_CTX_new();
+
+	memset(ret_digest, 0, 32);
+	if (!hash)
+		return;
+	EVP_DigestInit_ex(hash, EVP_sha256(), NULL);
+	for (size_t d = 0; d < detector_count; d++) {
+		const uint8_t numbers[] = {detectors[d].check, detectors[d].floor,
+					   detectors[d].back};
+
+		add_text(hash, detectors[d].name);
+		add_text(hash, detectors[d].pattern);
+		for (size_t i = 0; i < DETECTOR_KEYWORDS && detectors[d].keywords[i]; i++)
+			add_text(hash, detectors[d].keywords[i]);
+		EVP_DigestUpdate(hash, numbers, sizeof(numbers));
+	}
+	EVP_DigestFinal_ex(hash, ret_digest, NULL);
+	EVP_MD_CTX_free(hash);
+}
+
+size_t shapes_by_name(const char *name, size_t length)
+{
+	size_t d = 0;
+
+	while (d < detector_count && (strlen(detectors[d].name) != length ||
+				      memcmp(detectors[d].name, name, length) != 0))
+		d++;
+	return d;
+}
+
+/* ---- search ---- */
+
+int shape_search_new(const struct shapes *s, struct shape_search **ret_search)
+{
+	struct shape_search *q = calloc(1, sizeof(*q) + detector_count * sizeof(q->is_off[0]));
+
+	if (!q)
+		return -ENOMEM;
+	q->shapes = s;
+	q->match = pcre2_match_data_create(4, NULL);
+	if (!q->match) {
+		free(q);
+		return -ENOMEM;
+	}
+	*ret_search = q;
+	return 0;
+}
+
+void shape_search_free(struct shape_search *q)
+{
+	if (!q)
+		return;
+	pcre2_match_data_free(q->match);
+	free(q);
+}
+
+void shape_search_switch_off(struct shape_search *q, size_t detector)
+{
+	q->is_off[detector] = true;
+}
+
+bool shape_search_is_off(const struct shape_search *q, size_t detector)
+{
+	return q->is_off[detector];
+}
+
+struct search {
+	struct shape_search *q;
+	struct bytes text;
+	bool may_go_on;
+	size_t held;
+	shape_take *take;
+	void *context;
+};
+
+/* Over budget: nothing is known of what stands here up to the end of the line, so it goes. */
+static int give_up(const struct search *f, size_t detector, size_t start)
+{
+	const char *at = (const char *)f->text.data + start;
+	size_t left = f->text.size - start;
+	const char *newline = memchr(at, '\n', left);
+
+	return f->take(f->context,
+		       &(struct shape_hit){start, start + (newline ? (size_t)(newline - at) : left),
+					   detector, true});
+}
+
+/* Group 1 if it is there, else the whole. */
+static void span_of_match(const struct search *f, size_t detector, int groups,
+			  struct shape_hit *ret_hit)
+{
+	const size_t *ends = pcre2_get_ovector_pointer(f->q->match);
+	bool has_group = groups > 1 && ends[2] != PCRE2_UNSET && ends[3] > ends[2];
+
+	*ret_hit = (struct shape_hit){
+		.start = ends[has_group ? 2 : 0],
+		.end = ends[has_group ? 3 : 1],
+		.detector = detector,
+	};
+}
+
+/* True if @at lies within a marker of ours: what was cut is not cut again. */
+static bool is_in_marker(struct bytes text, size_t at)
+{
+	static const char head[] = "[REDACTED:";
+	const char *t = text.data;
+	size_t start = at, end, least = at > MARKER_MOST ? at - MARKER_MOST : 0, colon;
+
+	while (start > least && t[start] != '[')
+		start--;
+	if (text.size - start < sizeof(head) || memcmp(t + start, head, sizeof(head) - 1) != 0)
+		return false;
+	end = start + sizeof(head) - 1;
+	while (end < text.size && t[end] &&
+	       (isalnum((unsigned char)t[end]) || strchr("_.-", t[end])))
+		end++;
+	colon = end++;
+	if (colon >= text.size || t[colon] != ':')
+		return false;
+	while (end < text.size && isxdigit((unsigned char)t[end]))
+		end++;
+	return end == colon + 9 && end < text.size && t[end] == ']' && at < end;
+}
+
+/* A keyword of @detector begins at @at. */
+static int look(struct search *f, size_t detector, size_t at)
+{
+	const struct detector *d = &detectors[detector];
+	const struct shapes *s = f->q->shapes;
+	size_t start = at >= d->back ? at - d->back : at, size = f->text.size;
+	bool is_whole = size - start <= WINDOW;
+	bool may_wait = f->may_go_on && is_whole && size - start <= SHAPES_HELD_MOST;
+	struct shape_hit hit;
+	int r;
+
+	if (at < d->back)
+		return 0;
+	if (!f->q->allowed)
+		return give_up(f, detector, start);
+	f->q->allowed--;
+	if (!is_whole)
+		size = start + WINDOW;
+	r = pcre2_match(s->codes[detector], f->text.data, size, start,
+			may_wait ? PCRE2_PARTIAL_HARD : 0, f->q->match, s->limits);
+	if (r == PCRE2_ERROR_PARTIAL) {
+		if (start < f->held)
+			f->held = start;
+		return 0;
+	}
+	if (r == PCRE2_ERROR_NOMATCH)
+		return 0;
+	if (r < 0)
+		return give_up(f, detector, start);
+	span_of_match(f, detector, r, &hit);
+	if (is_in_marker(f->text, hit.start) ||
+	    !candidate_is_secret(
+		    d, (struct bytes){(const char *)f->text.data + hit.start, hit.end - hit.start}))
+		return 0;
+	return f->take(f->context, &hit);
+}
+
+/* All keywords that end with the byte before @end. */
+static int look_at_keywords(struct search *f, uint16_t state, size_t end)
+{
+	const struct shapes *s = f->q->shapes;
+
+	for (; state; state = s->suffix[state]) {
+		for (uint16_t k = s->keywords[state]; k != NONE; k = s->list[k].next) {
+			const struct keyword *keyword = &s->list[k];
+			int r;
+
+			if (f->q->is_off[keyword->detector])
+				continue;
+			r = look(f, keyword->detector, end - keyword->length);
+			if (r < 0)
+				return r;
+		}
+	}
+	return 0;
+}
+
+/* From where on the end of the text is needed: a line that goes on, and a keyword that does. */
+static size_t context_of(const struct search *f, size_t depth)
+{
+	const char *text = f->text.data;
+	size_t at = f->text.size, least = at > SHAPES_CONTEXT_MOST ? at - SHAPES_CONTEXT_MOST : 0;
+
+	while (at > least && text[at - 1] != '\n')
+		at--;
+	return f->text.size - at < depth ? f->text.size - depth : at;
+}
+
+int shapes_find(struct shape_search *q, struct bytes text, bool may_go_on, size_t *ret_held,
+		size_t *ret_context, shape_take *take, void *context)
+{
+	const struct shapes *s = q->shapes;
+	struct search f = {q, text, may_go_on, text.size, take, context};
+	const uint8_t *bytes = text.data;
+	uint16_t state = 0;
+
+	q->allowed = 256 + text.size / 4;
+	for (size_t i = 0; i < text.size; i++) {
+		state = s->next[state][s->classes[bytes[i]]];
+		if (s->is_hit[state]) {
+			int r = look_at_keywords(&f, state, i + 1);
+
+			if (r < 0)
+				return r;
+		}
+	}
+	if (ret_held)
+		*ret_held = f.held;
+	if (ret_context)
+		*ret_context = context_of(&f, s->depth[state]);
+	return 0;
+}
