@@ -203,11 +203,6 @@ int sensors_open_session(struct sensors *s, uint64_t cgroup, uint32_t flags,
 	return 0;
 }
 
-void sensors_deny(struct sensors *s, const struct syscall_set *denied)
-{
-	(void)s, (void)denied;
-}
-
 void sensors_close_session(struct sensors *s, uint64_t cgroup, uint32_t slot)
 {
 	(void)s, (void)cgroup;
