@@ -120,12 +120,13 @@ static int add_missing(struct feed *f)
 
 static int list_sessions(struct feed *f)
 {
-	int fd = openat(f->sessions_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup(close_fd) int fd = openat(f->sessions_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	cleanup(closedir) DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *entry;
 
 	if (!dir)
 		return -errno;
+	fd = -1; /* it is the directory's */
 	errno = 0;
 	while ((entry = readdir(dir))) {
 		struct stream *s;
