@@ -21,7 +21,7 @@ struct policy {
 	const char *on_loss;
 	const char *workspace; /* NULL: none */
 	const char *tenant;    /* NULL: none */
-	const json_t *watch_reads, *env, *labels, *secrets;
+	const json_t *watch_reads, *env, *labels, *secrets, *redact_off;
 	uint64_t output_cap, disk_wait_s, ring_bytes;
 	struct limit_values limits;
 	char *recorded; /* owned: canonical JSON; of env only the names, sorted */
