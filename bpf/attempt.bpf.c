@@ -8,20 +8,13 @@
 #include "entry.h"
 #include "syscalls.h"
 
-/* By the dispatcher (syscalls.bpf.c), for what a filter may have refused. The kernel itself may
- * have given the same answer: user space looks at the arguments. */
-SEC("tp_btf/sys_exit")
-int BPF_PROG(on_exit_refused, struct pt_regs *regs, long ret)
+static __always_inline void send_attempt(struct session_slot *slot, struct pt_regs *regs, long ret)
 {
-	struct session_slot *slot = session_of_current();
+	struct wire_attempt *r = EMIT_BEGIN(slot, attempt);
 	__u64 call = regs->orig_ax;
-	struct wire_attempt *r;
 
-	if (!slot)
-		return 0;
-	r = EMIT_BEGIN(slot, attempt);
 	if (!r)
-		return 0;
+		return;
 	r->argument_1 = SYSCALL_ARG1(regs);
 	r->argument_2 = SYSCALL_ARG2(regs);
 	r->argument_3 = SYSCALL_ARG3(regs);
@@ -33,5 +26,25 @@ int BPF_PROG(on_exit_refused, struct pt_regs *regs, long ret)
 	r->error = -ret;
 	r->reserved = 0;
 	emit_end(slot, r);
+}
+
+/*
+ * By the dispatcher (syscalls.bpf.c), for what a filter may have refused. The kernel itself may
+ * have given the same answer: user space looks at the arguments. What only some session's policy
+ * denies may be an ordinary failure in this one, so its own program sees it too; those of other
+ * calls have no interest in failures.
+ */
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_exit_refused, struct pt_regs *regs, long ret)
+{
+	struct session_slot *slot = session_of_current();
+	__u64 call = regs->orig_ax;
+
+	if (!slot)
+		return 0;
+	send_attempt(slot, regs, ret);
+	if (entry_of(call) == ENTRY_NATIVE && call < SYSCALL_NUMBERS &&
+	    refused_calls[call] == REFUSAL_DENIED)
+		bpf_tail_call(ctx, &on_exit_calls, call);
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include "maps.h"
 
 #include "credentials.h"
+#include "entry.h"
 #include "file_maps.h"
 #include "net.h"
 

@@ -13,18 +13,6 @@
 static const __u8 watched_calls[SYSCALL_NUMBERS] = {SYSCALL_EXITS(WATCHED)};
 #undef WATCHED
 
-/* Filled by the loader from SYSCALL_EXITS; behind them REFUSED_EXIT. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
-	__uint(max_entries, SYSCALL_NUMBERS + 1);
-	__type(key, __u32);
-	__type(value, __u32);
-} on_exit_calls SEC(".maps");
-
-/* Of each call the errors that a session's filter may answer it with: enum refusal. Filled by the
- * loader from the filter's own table. */
-__u8 refused_calls[SYSCALL_NUMBERS];
-
 /* The filter's answer comes back as the result, and the call's number stays where it was. What an
  * entry other than ours is told is always the filter's. */
 static __always_inline bool is_refused(__u64 call, long ret)
@@ -33,7 +21,8 @@ static __always_inline bool is_refused(__u64 call, long ret)
 		return ret == -EPERM;
 	if (call >= SYSCALL_NUMBERS)
 		return false;
-	return refused_calls[call] & (ret == -EPERM ? REFUSAL_EPERM : REFUSAL_EINVAL);
+	return refused_calls[call] &
+	       (ret == -EPERM ? REFUSAL_EPERM | REFUSAL_DENIED : REFUSAL_EINVAL);
 }
 
 /*

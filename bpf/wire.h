@@ -102,6 +102,7 @@ enum call_entry {
 enum refusal {
 	REFUSAL_EPERM = 1,
 	REFUSAL_EINVAL = 2,
+	REFUSAL_DENIED = 4, /* EPERM too, in some session, by its policy alone */
 };
 
 /* `call` of a socket_call. */

@@ -120,35 +120,42 @@ static int add_line(struct book *book, size_t *room, const struct book_line *lin
 	return 0;
 }
 
-int book_read(int dir_fd, const char *name, const struct trusted_keys *keys, struct book *ret_book)
+int book_parse(struct bytes text, const struct trusted_keys *keys, struct book *ret_book)
 {
-	cleanup(free) char *file = NULL;
 	struct book book = {0};
-	struct bytes text;
-	size_t size, at = 0, room = 0;
-	int r = file_read(dir_fd, name, LEDGER_MOST, &file, &size);
+	struct bytes one;
+	size_t at = 0, room = 0;
+	int r = 0;
 
-	while (!r && !book.why && text_line((struct bytes){file, size}, &at, &text)) {
+	while (!r && !book.why && text_line(text, &at, &one)) {
 		struct book_line line = {0};
 
-		book.why = ledger_line_read(text, &line.line)
-				   ? "it is not one"
-				   : check_line(&book, text, &line, keys);
+		book.why = ledger_line_read(one, &line.line) ? "it is not one"
+							     : check_line(&book, one, &line, keys);
 		if (book.why) {
 			book.bad_line = book.count + 1;
 		} else {
 			book.is_foreign |= is_foreign_key(keys, line.line.index, line.public);
 			r = add_line(&book, &room, &line);
 		}
-		sign_hash(text, book.last);
+		sign_hash(one, book.last);
 	}
 	if (r) {
 		book_free(&book);
 		return r;
 	}
-	book.is_torn = !book.why && at < size;
+	book.is_torn = !book.why && at < text.size;
 	*ret_book = book;
 	return 0;
+}
+
+int book_read(int dir_fd, const char *name, const struct trusted_keys *keys, struct book *ret_book)
+{
+	cleanup(free) char *text = NULL;
+	size_t size;
+	int r = file_read(dir_fd, name, LEDGER_MOST, &text, &size);
+
+	return r ? r : book_parse((struct bytes){text, size}, keys, ret_book);
 }
 
 void book_free(struct book *book)

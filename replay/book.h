@@ -13,6 +13,7 @@ struct trusted_key {
 struct trusted_keys {
 	struct trusted_key *list; /* owned */
 	size_t count;
+	bool is_given; /* by the user, for what is verified: another one is no mere lack of a key */
 };
 
 /* Add the keys in @file, one a line: "INDEX ed25519 KEY". 0, -EBADMSG or -errno. */
@@ -35,6 +36,9 @@ struct book {
 	bool is_torn;	   /* a line without its end stands last */
 	uint8_t last[HASH_SIZE]; /* of the last line */
 };
+
+/* Check the lines of @text. 0 (look at bad_line) or -ENOMEM. */
+int book_parse(struct bytes text, const struct trusted_keys *keys, struct book *ret_book);
 
 /* Read and check @name below @dir_fd. 0 (look at bad_line) or -errno. */
 int book_read(int dir_fd, const char *name, const struct trusted_keys *keys, struct book *ret_book);

@@ -9,6 +9,7 @@
 #include "../supervisor/record/store.h"
 #include "evidence.h"
 #include "file_text.h"
+#include "proof.h"
 #include "state_check.h"
 
 #include <errno.h>
@@ -20,7 +21,7 @@
 #define CALLED "vitrine verify"
 
 struct verify_arguments {
-	const char *state, *key, *anchor;
+	const char *state, *key, *anchor, *proof, *event;
 	bool json, quiet;
 };
 
@@ -173,6 +174,8 @@ static int verify_one(const struct verify_arguments *a, const char *what)
 				   .now_ns = now_ns(),
 			   },
 			   &result);
+	if (!r && evidence.is_bundle)
+		r = evidence_check_bundle(&evidence, &result);
 	if (r) {
 		fprintf(stderr, CALLED ": %s\n", strerror(-r));
 		return VERIFY_UNKNOWN;
@@ -183,6 +186,40 @@ static int verify_one(const struct verify_arguments *a, const char *what)
 	     : slash		 ? slash + 1
 				 : "session",
 	     &result);
+	return (int)result.verdict;
+}
+
+static json_t *read_json(const char *file)
+{
+	json_error_t error;
+	json_t *json = json_load_file(file, JSON_REJECT_DUPLICATES, &error);
+
+	if (!json)
+		fprintf(stderr, CALLED ": it cannot be read as JSON, line %d: %s\n", error.line,
+			error.text);
+	return json;
+}
+
+static int verify_proof(const struct verify_arguments *a)
+{
+	json_t *proof = read_json(a->proof), *event = a->event ? read_json(a->event) : NULL;
+	struct trusted_keys keys = {0};
+	struct verify_result result = {.verdict = VERIFY_UNKNOWN};
+
+	if (proof && (event || !a->event) &&
+	    !evidence_read_keys(a->key, a->state, CALLED, stderr, &keys) &&
+	    !proof_check(proof, event, &keys, &result)) {
+		if (a->json)
+			write_json(result.origin, &result);
+		else if (!a->quiet)
+			printf("record %" PRIu64 " of %s: %s%s%s\n", result.records,
+			       result.origin[0] ? result.origin : "?",
+			       result.verdict ? verdict_names[result.verdict] : "proved",
+			       result.why[0] ? ": " : "", result.why);
+	}
+	trusted_keys_free(&keys);
+	json_decref(proof);
+	json_decref(event);
 	return (int)result.verdict;
 }
 
@@ -198,6 +235,8 @@ static int verify_run(const void *values, int argument_count, char **arguments)
 	const struct verify_arguments *a = values;
 	enum verdict worst = VERIFY_INTACT;
 
+	if (a->proof)
+		return verify_proof(a);
 	if (!argument_count)
 		return verify_state(a, a->state);
 	for (int i = 0; i < argument_count; i++) {
@@ -216,11 +255,13 @@ static int verify_run(const void *values, int argument_count, char **arguments)
 const struct command command_verify = {
 	.name = "verify",
 	.summary = "tell whether a record is what was written",
-	.positional = "[SESSION|DIRECTORY...]",
+	.positional = "[SESSION|DIRECTORY|BUNDLE...]",
 	.positional_max = -1,
 	.options = (const struct command_option[]){
 		{"key", 'k', "FILE", "public keys to trust, from 'vitrine keys export'", OPTION_TEXT, OFFSET(key)},
 		{"anchor", 0, "FILE", "a checkpoint of the session that was kept elsewhere", OPTION_TEXT, OFFSET(anchor)},
+		{"proof", 0, "FILE", "check a proof of 'vitrine prove' instead of a record", OPTION_TEXT, OFFSET(proof)},
+		{"event", 0, "FILE", "the event, as canonical JSON, that the proof has to be about", OPTION_TEXT, OFFSET(event)},
 		{"json", 'j', NULL, "one JSON object for each session", OPTION_FLAG, OFFSET(json)},
 		{"quiet", 'q', NULL, "say nothing; the exit status tells", OPTION_FLAG, OFFSET(quiet)},
 		{"state", 0, "DIR", "state directory (" STORE_DEFAULT_STATE ")", OPTION_TEXT, OFFSET(state)},
@@ -235,7 +276,7 @@ const struct command command_verify = {
 		"them, from the host's key on. It needs the files and public keys alone: no daemon, no root.\n\n"
 		"SESSION is an id, a unique beginning of one, a name, or 'last'. DIRECTORY, told by a slash in it, is "
 		"that of a session, or a state directory: then the ledger of the host is verified too, each session "
-		"in it, and that none is missing. Without an argument the state directory is verified.\n\n"
+		"in it, and that none is missing. BUNDLE is a file of 'vitrine bundle'. Without an argument the state directory is verified.\n\n"
 		"Keys are taken from --key, or from the file beside the state directory (its name and .pub). Whoever "
 		"can write that file can also replace it: for evidence keep a copy of the keys elsewhere.",
 	.sections = (const struct command_section[]){

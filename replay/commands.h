@@ -17,4 +17,8 @@ extern const struct command command_search;
 extern const struct command command_show;
 extern const struct command command_stats;
 extern const struct command command_tree;
+extern const struct command command_keys;
+extern const struct command command_prove;
 extern const struct command command_verify;
+extern const struct command command_bundle;
+extern const struct command command_import;

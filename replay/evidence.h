@@ -14,8 +14,10 @@ struct evidence {
 	struct trusted_keys keys;
 	struct book book;
 	bool has_book;
-	bool is_own;   /* the keys were given, or are those of this state directory */
-	char *scratch; /* owned; a directory to remove; NULL: none */
+	bool is_own; /* the keys were given, or are those of this state directory */
+	bool is_bundle;
+	bool is_bent;	  /* it is not whole, or not one of ours */
+	char scratch[64]; /* a directory to remove; "": none */
 };
 
 #define EVIDENCE_NONE ((struct evidence){.dir_fd = -1})
@@ -28,6 +30,9 @@ struct evidence {
 int evidence_open(const char *what, const char *state, const char *key, const char *called,
 		  FILE *errors, struct evidence *ret_evidence);
 void evidence_close(struct evidence *e);
+
+/* What a bundle says of itself, held against what a verifier found, @result. 0 or -errno. */
+int evidence_check_bundle(const struct evidence *e, struct verify_result *result);
 
 /* The keys in @key, or without it those beside @state, where there are any. 0 or -errno. */
 int evidence_read_keys(const char *key, const char *state, const char *called, FILE *errors,

@@ -60,6 +60,9 @@ const struct setting policy_settings[] = {
 	 .doc = "The ring between kernel and recorder has to hold at least so many bytes; 0: as "
 		"the "
 		"daemon has it."},
+	{"seccomp_deny", SETTING_CALLS, .max = 256, .otherwise = "[]",
+	 .doc = "System calls that fail with EPERM beyond those that always do; each try is "
+		"recorded as an attempt."},
 	{"secrets", SETTING_SECRETS, .max = 256, .otherwise = "[]",
 	 .doc = "Secrets that the command gets as environment variables and that the record never "
 		"holds; each is read by the client, from its environment or a file."},
@@ -162,6 +165,12 @@ static void borrow_values(struct policy *p)
 	p->labels = json_object_get(v, "labels");
 	p->secrets = json_object_get(v, "secrets");
 	p->redact_off = json_object_get(v, "redact_off");
+	p->seccomp_deny = json_object_get(v, "seccomp_deny");
+	for (size_t i = 0; i < json_array_size(p->seccomp_deny); i++) {
+		const char *name = json_string_value(json_array_get(p->seccomp_deny, i));
+
+		syscall_set_add(&p->denied, (uint32_t)syscall_number(name));
+	}
 	p->output_cap = json_integer_value(json_object_get(v, "output_cap"));
 	p->disk_wait_s = json_integer_value(json_object_get(v, "disk_wait_s"));
 	p->ring_bytes = json_integer_value(json_object_get(v, "ring_bytes"));

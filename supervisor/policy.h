@@ -6,6 +6,7 @@
 #pragma once
 
 #include "limit_settings.h"
+#include "sandbox/syscall_policy.h"
 #include "settings.h"
 
 #include <stdbool.h>
@@ -21,7 +22,8 @@ struct policy {
 	const char *on_loss;
 	const char *workspace; /* NULL: none */
 	const char *tenant;    /* NULL: none */
-	const json_t *watch_reads, *env, *labels, *secrets, *redact_off;
+	const json_t *watch_reads, *env, *labels, *secrets, *seccomp_deny, *redact_off;
+	struct syscall_set denied; /* seccomp_deny */
 	uint64_t output_cap, disk_wait_s, ring_bytes;
 	struct limit_values limits;
 	char *recorded; /* owned: canonical JSON; of env only the names, sorted */

@@ -2,6 +2,7 @@
  * The types of settings: each one a check, a schema that says the same, and the words for people.
  */
 #include "setting_types.h"
+#include "sandbox/syscall_policy.h"
 
 #include "limit_settings.h"
 
@@ -81,6 +82,22 @@ static bool check_globs(const struct setting *s, struct setting_place *p)
 	json_array_foreach (array, p->item, value) {
 		p->value = value;
 		if (!is_clean_text(value, GLOB_MAX)) {
+			p->item++;
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool check_calls(const struct setting *s, struct setting_place *p)
+{
+	const json_t *array = p->value, *value;
+
+	if (!json_is_array(array) || json_array_size(array) > (size_t)s->max)
+		return false;
+	json_array_foreach (array, p->item, value) {
+		p->value = value;
+		if (!json_is_string(value) || syscall_number(json_string_value(value)) < 0) {
 			p->item++;
 			return false;
 		}
@@ -186,6 +203,12 @@ static json_t *schema_globs(const struct setting *s)
 			 "items", "type", "string", "minLength", 1, "maxLength", GLOB_MAX);
 }
 
+static json_t *schema_calls(const struct setting *s)
+{
+	return json_pack("{s:s, s:I, s:{s:s, s:s}}", "type", "array", "maxItems", s->max, "items",
+			 "type", "string", "pattern", "^[a-z0-9_]+$");
+}
+
 static json_t *schema_env(const struct setting *s)
 {
 	return json_pack("{s:s, s:I, s:{s:s}, s:{s:s}}", "type", "object", "maxProperties", s->max,
@@ -219,6 +242,8 @@ const struct setting_type_info setting_types[] = {
 	[SETTING_CHOICE] = {check_choice, schema_choice, NULL},
 	[SETTING_NUMBER] = {check_number, schema_number, NULL},
 	[SETTING_GLOBS] = {check_globs, schema_globs, "an array of patterns, none of them empty"},
+	[SETTING_CALLS] = {check_calls, schema_calls,
+			   "an array of names of system calls that vitrine seccomp prints"},
 	[SETTING_ENV] = {check_env, schema_env,
 			 "an object {\"NAME\": \"value\"}, names of letters, digits and '_'"},
 	[SETTING_LABELS] =

@@ -134,6 +134,8 @@ static const struct command vitrined = {
 		 "/var/lib/vitrine: the state directory, with the records.\n\n"
 		 "/var/lib/vitrine.key: the deployment key, made at the first start; beside the state directory, whatever "
 		 "that is called. Digests and tags in records can be compared only under the same key.\n\n"
+		 "/var/lib/vitrine.sign, /var/lib/vitrine.pub: the key that signs records, root's alone, and what verifies "
+		 "them; see vitrine-keys(1).\n\n"
 		 "/run/vitrine/control.sock: where clients connect."},
 		{"CONFIGURATION",
 		 "A JSON object; an option overrides its key.\n\n"

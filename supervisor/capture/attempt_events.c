@@ -4,8 +4,9 @@
  * filter's own table, and what it says of the others stays out.
  */
 #include "../record/cleanup.h"
-#include "../sandbox/syscall_policy.h"
 #include "capture.h"
+
+#include <errno.h>
 
 #define ARGUMENTS_ROOM 256
 
@@ -45,14 +46,17 @@ int translate_attempt(struct capture *c, const struct wire_record *record)
 		return send_other_entry(c, wire);
 
 	const struct syscall_rule *rule = syscall_refusal(wire->call, (int)wire->error, arguments);
-	if (!rule) {
+	const char *why = rule ? rule->why : NULL;
+	if (!why && wire->error == EPERM && syscall_set_has(&c->options.denied, wire->call))
+		why = syscall_denied_why;
+	if (!why) {
 		c->filtered[WIRE_CLASS_policy]++;
 		return 0;
 	}
 	char *text = capture_room(c, ARGUMENTS_ROOM);
-	event_put_text(e, FIELD_syscall, rule->name);
+	event_put_text(e, FIELD_syscall, syscall_name(wire->call));
 	if (text && *syscall_arguments(wire->call, arguments, text, ARGUMENTS_ROOM))
 		event_put_text(e, FIELD_arguments, text);
-	put_refusal(c, rule->error, rule->why);
+	put_refusal(c, (int)wire->error, why);
 	return capture_send(c);
 }

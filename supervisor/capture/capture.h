@@ -8,6 +8,7 @@
 #pragma once
 
 #include "../record/event.h"
+#include "../sandbox/syscall_policy.h"
 #include "wire_record.h"
 
 #include <stdbool.h>
@@ -34,6 +35,7 @@ struct capture_options {
 	int root_mount_fd; /* a mount of the session's root, for vitrine-names; -1 without fanotify
 			    */
 	const char *const *watch_reads; /* NULL-terminated glob patterns; borrowed */
+	struct syscall_set denied;	/* calls that the session's policy denies */
 	capture_emit *emit;
 	void *emit_context;
 };

@@ -195,6 +195,21 @@ static int read_signing(struct call *c, uint8_t seed[SIGN_SEED_SIZE], struct che
 	return 0;
 }
 
+/* A name that the table does not know is none of ours to refuse. */
+static void read_denied(const json_t *names, struct syscall_set *ret_denied)
+{
+	const json_t *value;
+	size_t i;
+
+	json_array_foreach (names, i, value) {
+		const char *name = json_string_value(value);
+		int call = name ? syscall_number(name) : -1;
+
+		if (call >= 0)
+			syscall_set_add(ret_denied, (uint32_t)call);
+	}
+}
+
 static int read_options(struct call *c, struct recording_options *o)
 {
 	static const char *const losses[] = {"freeze", "count", "kill", NULL};
@@ -232,6 +247,7 @@ static int read_options(struct call *c, struct recording_options *o)
 	o->output = output;
 	o->watch_reads = json_object_get(c->body, "watch_reads");
 	o->redact_off = json_object_get(c->body, "redact_off");
+	read_denied(json_object_get(c->body, "seccomp_deny"), &o->denied);
 	o->journal_fd = call_borrow_fd(c, "journal");
 	o->ring_fd = call_borrow_fd(c, "ring");
 	o->freeze_fd = call_borrow_fd(c, "freeze");

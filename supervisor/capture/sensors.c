@@ -219,6 +219,13 @@ static void fill_refused_calls(struct sensors *s)
 	}
 }
 
+void sensors_deny(struct sensors *s, const struct syscall_set *denied)
+{
+	for (uint32_t call = 0; call < SYSCALL_NUMBERS; call++)
+		if (syscall_set_has(denied, call))
+			s->skel->bss->refused_calls[call] |= REFUSAL_DENIED;
+}
+
 /* Room above the mark for what comes before a freeze takes effect; file records stop at three
  * quarters, so for them it has to be below that. */
 static uint64_t high_water_of(uint64_t ring_bytes)

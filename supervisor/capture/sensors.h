@@ -48,6 +48,10 @@ void sensors_detach(struct sensors *s);
 const char *const *sensors_names(const struct sensors *s);
 const char *const *sensors_missing(const struct sensors *s);
 
+/* From now on tell of these calls when they are refused, for a session that is to be opened. */
+struct syscall_set;
+void sensors_deny(struct sensors *s, const struct syscall_set *denied);
+
 struct sensors_session {
 	uint32_t slot;
 	int ring_fd; /* owned by the sensors; send a duplicate */

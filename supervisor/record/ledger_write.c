@@ -305,6 +305,16 @@ static int take_key(struct ledger *l)
 	return r ? r : add(l, LEDGER_START, "-", public, text);
 }
 
+/* The line that was added is on disk, and the key of the next one in place of all before. */
+static int make_durable(struct ledger *l, enum ledger_kind kind)
+{
+	int r = fdatasync(l->fd) ? -errno : key_write(l->key_file, &l->key);
+
+	if (!r && kind == LEDGER_ROTATE && unlink(l->next_file))
+		r = -errno;
+	return r;
+}
+
 int ledger_add(const char *state, enum ledger_kind kind, const char *name, const uint8_t *detail,
 	       bool is_durable, char *ret_text)
 {
@@ -318,15 +328,35 @@ int ledger_add(const char *state, enum ledger_kind kind, const char *name, const
 		r = add(&l, kind, name, detail, text);
 	if (r)
 		return r;
-	if (is_durable || kind == LEDGER_ROTATE) {
-		if (fdatasync(l.fd))
-			return -errno;
-		r = key_write(l.key_file, &l.key);
-		if (!r && kind == LEDGER_ROTATE && unlink(l.next_file))
-			r = -errno;
-	}
+	if (is_durable || kind == LEDGER_ROTATE)
+		r = make_durable(&l, kind);
 	if (!r && ret_text)
 		memcpy(ret_text, text, LEDGER_LINE_MAX);
+	return r;
+}
+
+int ledger_sign(const char *state, const char *name, struct bytes text,
+		uint8_t ret_signature[SIGN_SIZE], uint64_t *ret_index)
+{
+	cleanup(ledger) struct ledger l = {.fd = -1};
+	char line[LEDGER_LINE_MAX];
+	uint8_t hash[HASH_SIZE];
+	uint64_t index;
+	int r = ledger_lock(state, O_CREAT, &l);
+
+	if (!r)
+		r = take_key(&l);
+	if (r)
+		return r;
+	index = l.key.index;
+	sign_hash(text, hash);
+	r = sign_make(l.key.seed, text, ret_signature);
+	if (!r)
+		r = add(&l, LEDGER_BUNDLE, name, hash, line);
+	if (!r)
+		r = make_durable(&l, LEDGER_BUNDLE);
+	if (!r)
+		*ret_index = index;
 	return r;
 }
 

@@ -16,6 +16,13 @@
 int ledger_add(const char *state, enum ledger_kind kind, const char *name, const uint8_t *detail,
 	       bool is_durable, char *ret_text);
 
+/*
+ * Sign @text with the key of the next line, which is of kind bundle and has its SHA-256: what is
+ * signed for others is in the ledger, too. *ret_index is the number of that line. As ledger_add.
+ */
+int ledger_sign(const char *state, const char *name, struct bytes text,
+		uint8_t ret_signature[SIGN_SIZE], uint64_t *ret_index);
+
 /* Number and public key of the line that comes next. As ledger_add, and -ENOENT: there is no key.
  */
 int ledger_key(const char *state, uint64_t *ret_index, uint8_t ret_public[SIGN_PUBLIC_SIZE]);

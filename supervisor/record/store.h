@@ -1,5 +1,6 @@
 /*
- * The state directory: <state>/sessions/<id>/{manifest.json, NNNNNN.vtj, checkpoints}.
+ * The state directory: <state>/sessions/<id>/{manifest.json, NNNNNN.vtj, checkpoints}, and the
+ * ledger <state>/chain.
  *
  * The manifest holds what a list of sessions needs; it is written by vitrined at start and at end
  * (to a temporary name, then renamed), and is never evidence: the journal is.

@@ -38,6 +38,7 @@ struct making {
 	struct sandbox_error *error;
 	struct launch_request request;
 	int init_cgroup_fd, workspace_fd, root_mount_fd;
+	int filter_fd; /* -1: the launcher's */
 };
 
 static void cleanup_making(struct making *m)
@@ -45,6 +46,7 @@ static void cleanup_making(struct making *m)
 	cleanup_close_fd(&m->init_cgroup_fd);
 	cleanup_close_fd(&m->workspace_fd);
 	cleanup_close_fd(&m->root_mount_fd);
+	cleanup_close_fd(&m->filter_fd);
 }
 
 static void cleanup_sandbox(struct sandbox **s)
@@ -214,6 +216,17 @@ static int fail_launch(struct making *m, unsigned step, int r)
 	return sandbox_fail(m->error, step, r, "%s is on %s", m->options->workspace, type);
 }
 
+/* A filter of its own for a session whose policy denies more than the table. */
+static int make_filter(struct making *m)
+{
+	static const struct syscall_set none;
+
+	if (memcmp(&m->options->denied, &none, sizeof(none)) == 0)
+		return 0;
+	int r = launcher_filter(&m->options->denied, &m->filter_fd);
+	return r < 0 ? sandbox_fail(m->error, SETUP_filter, r, "%s", "") : 0;
+}
+
 static int call_launcher(struct sandbox *s, struct making *m)
 {
 	struct launcher *l = m->launcher;
@@ -226,8 +239,10 @@ static int call_launcher(struct sandbox *s, struct making *m)
 	cleanup(close_fd) int theirs = pair[1];
 
 	int fds[LAUNCH_FD_MAX] = {
-		[LAUNCH_FD_CGROUP] = m->init_cgroup_fd,	 [LAUNCH_FD_CONTROL] = theirs,
-		[LAUNCH_FD_FILTER] = l->filter_fd,	 [LAUNCH_FD_INIT] = l->init_fd,
+		[LAUNCH_FD_CGROUP] = m->init_cgroup_fd,
+		[LAUNCH_FD_CONTROL] = theirs,
+		[LAUNCH_FD_FILTER] = m->filter_fd >= 0 ? m->filter_fd : l->filter_fd,
+		[LAUNCH_FD_INIT] = l->init_fd,
 		[LAUNCH_FD_WORKSPACE] = m->workspace_fd,
 	};
 	size_t count = m->workspace_fd < 0 ? LAUNCH_FD_WORKSPACE : LAUNCH_FD_COUNT;
@@ -318,6 +333,8 @@ static int build(struct sandbox *s, struct making *m)
 	if (r == 0)
 		r = open_workspace(m);
 	if (r == 0)
+		r = make_filter(m);
+	if (r == 0)
 		r = call_launcher(s, m);
 	if (r == 0)
 		r = start_watching(s, m);
@@ -361,6 +378,7 @@ int sandbox_create(struct launcher *l, const struct cgroup_root *root,
 		.init_cgroup_fd = -1,
 		.workspace_fd = -1,
 		.root_mount_fd = -1,
+		.filter_fd = -1,
 	};
 	fill_request(s, options, &m.request);
 	int r = build(s, &m);

@@ -62,17 +62,31 @@ static int export(scmp_filter_ctx context, struct program *ret_program)
 	return 0;
 }
 
-static int add_rule(scmp_filter_ctx context, const struct syscall_rule *rule)
+/* A call that is denied as a whole has no rows of its arguments any more. */
+static int add_rule(scmp_filter_ctx context, const struct syscall_rule *rule,
+		    const struct syscall_set *denied)
 {
 	uint32_t action = rule->error ? SCMP_ACT_ERRNO(rule->error) : SCMP_ACT_ALLOW;
 
-	if (rule->call < 0)
+	if (rule->call < 0 ||
+	    (rule->stage == SYSCALL_BY_ARGUMENT && syscall_set_has(denied, (uint32_t)rule->call)))
 		return 0;
 	return seccomp_rule_add_array(context, action, rule->call, syscall_rule_compares(rule),
 				      rule->compare);
 }
 
-static int compile(uint32_t otherwise, enum syscall_stage stage, struct program *ret_program)
+static int add_denied(scmp_filter_ctx context, const struct syscall_set *denied)
+{
+	int r = 0;
+
+	for (uint32_t call = 0; r == 0 && call < SYSCALL_SET_NUMBERS; call++)
+		if (syscall_set_has(denied, call))
+			r = seccomp_rule_add(context, SCMP_ACT_ERRNO(EPERM), (int)call, 0);
+	return r;
+}
+
+static int compile(uint32_t otherwise, enum syscall_stage stage, const struct syscall_set *denied,
+		   struct program *ret_program)
 {
 	cleanup(context) scmp_filter_ctx context = seccomp_init(otherwise);
 	if (!context)
@@ -83,7 +97,9 @@ static int compile(uint32_t otherwise, enum syscall_stage stage, struct program 
 		r = seccomp_attr_set(context, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 	for (size_t i = 0; r == 0 && i < syscall_rule_count; i++)
 		if (syscall_rules[i].stage == stage)
-			r = add_rule(context, &syscall_rules[i]);
+			r = add_rule(context, &syscall_rules[i], denied);
+	if (r == 0 && stage == SYSCALL_BY_ARGUMENT)
+		r = add_denied(context, denied);
 	return r < 0 ? r : export(context, ret_program);
 }
 
@@ -109,15 +125,16 @@ static int link_programs(const struct program *first, const struct program *seco
 	return 0;
 }
 
-int seccomp_compile(struct sock_filter **ret_filter, size_t *ret_count)
+int seccomp_compile(const struct syscall_set *denied, struct sock_filter **ret_filter,
+		    size_t *ret_count)
 {
 	cleanup(program) struct program first = {0}, second = {0};
 	struct program whole;
 
-	int r = compile(SCMP_ACT_ALLOW, SYSCALL_BY_ARGUMENT, &first);
+	int r = compile(SCMP_ACT_ALLOW, SYSCALL_BY_ARGUMENT, denied, &first);
 	if (r < 0)
 		return r;
-	r = compile(SCMP_ACT_ERRNO(ENOSYS), SYSCALL_BY_NUMBER, &second);
+	r = compile(SCMP_ACT_ERRNO(ENOSYS), SYSCALL_BY_NUMBER, denied, &second);
 	if (r < 0)
 		return r;
 	r = link_programs(&first, &second, &whole);

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <linux/netlink.h>
 #include <linux/sched.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
@@ -41,6 +42,24 @@ const size_t syscall_rule_count = sizeof(syscall_rules) / sizeof(syscall_rules[0
 
 const char syscall_other_entry_why[] =
 	"by another entry numbers mean other calls: the record would tell of acts that never were";
+
+const char syscall_denied_why[] = "the policy of the session denies it (seccomp_deny)";
+
+int syscall_number(const char *name)
+{
+	for (size_t i = 0; i < syscall_rule_count; i++)
+		if (syscall_rules[i].call >= 0 && strcmp(syscall_rules[i].name, name) == 0)
+			return syscall_rules[i].call;
+	return -1;
+}
+
+const char *syscall_name(uint32_t call)
+{
+	for (size_t i = 0; i < syscall_rule_count; i++)
+		if (syscall_rules[i].call >= 0 && (uint32_t)syscall_rules[i].call == call)
+			return syscall_rules[i].name;
+	return NULL;
+}
 
 unsigned syscall_rule_compares(const struct syscall_rule *rule)
 {

@@ -28,6 +28,30 @@ struct syscall_rule {
 extern const struct syscall_rule syscall_rules[];
 extern const size_t syscall_rule_count;
 
+/* Some calls, by number. */
+#define SYSCALL_SET_NUMBERS 512
+struct syscall_set {
+	uint64_t bits[SYSCALL_SET_NUMBERS / 64];
+};
+
+static inline bool syscall_set_has(const struct syscall_set *set, uint32_t call)
+{
+	return call < SYSCALL_SET_NUMBERS && set->bits[call / 64] >> call % 64 & 1;
+}
+
+static inline void syscall_set_add(struct syscall_set *set, uint32_t call)
+{
+	if (call < SYSCALL_SET_NUMBERS)
+		set->bits[call / 64] |= 1ull << call % 64;
+}
+
+/* Number of a call that the table knows on this machine, -1 if it does not; and back (NULL). */
+int syscall_number(const char *name);
+const char *syscall_name(uint32_t call);
+
+/* Why a call is refused that the session's policy denies beyond the table. */
+extern const char syscall_denied_why[];
+
 /* Why the kernel refuses a call that comes by another entry: int 0x80, x32. */
 extern const char syscall_other_entry_why[];
 

@@ -126,6 +126,25 @@ check 'a line of replay says what, with what and why' sh -c "
 	$bin/vitrine replay last --state $state --kind attempt |
 		grep -q 'refused: socket family=AF_PACKET,type=3,protocol=768: EPERM  a family that programs do without'"
 
+# What a policy denies beyond the table.
+cat >"$work/workspace/denied.py" <<-'PYTHON'
+	import ctypes, os
+	libc = ctypes.CDLL(None, use_errno=True)
+	for number, arguments in [(42, (0, 0, 0)), (90, (0, 0o600)), (41, (1, 1, 0)), (41, (17, 3, 0)), (49, (0, 0, 0))]:
+	    libc.syscall(number, *arguments)
+	    print(os.getpid(), number, ctypes.get_errno())
+PYTHON
+echo '{"seccomp_deny": ["connect", "chmod", "socket"]}' >"$work/policy.json"
+run --quiet --policy "$work/policy.json" --workspace "$work/workspace" -- /usr/bin/python3 denied.py >"$work/tried" 2>&1
+is 'a denied call fails, the next one does not' '42 1 90 1 41 1 41 1 49 88' "$(cut -d' ' -f2- "$work/tried" | xargs)"
+attempts >"$work/recorded"
+is 'and each is recorded' 'connect chmod socket socket' "$(cut -f2 "$work/recorded" | xargs)"
+is 'with the policy as the reason, or what is refused to all' 3 "$(replay --kind attempt | grep -c 'the policy of the session denies it')"
+is 'the policy in force says so' '["connect", "chmod", "socket"]' "$(replay --kind session.start | python3 -c '
+import json, sys
+print(json.dumps(json.loads(sys.stdin.readline())["policy"]["seccomp_deny"]))')"
+check 'counts add up, nothing is lost' counts_add_up --lossless
+
 # A flood of refusals loses nothing, and no other record, when the session waits for its record.
 cat >"$work/workspace/flood.py" <<-'PYTHON'
 	import ctypes, os, sys
@@ -134,6 +153,8 @@ cat >"$work/workspace/flood.py" <<-'PYTHON'
 	    libc.syscall(165, 0, 0, 0, 0, 0)
 	    if i % 4000 == 0 and os.fork() == 0:
 	        os.execv("/bin/true", ["/bin/true", str(i)])
+	for _ in range(10):
+	    os.wait()
 PYTHON
 run --quiet --workspace "$work/workspace" -- /usr/bin/python3 flood.py >/dev/null 2>&1
 is 'of 40,000 refused calls each is recorded' 40000 "$(replay --kind attempt | wc -l)"

@@ -30,7 +30,6 @@ doctor_where() {
 		>"$work/found" 2>"$work/log" && status=0 || status=$?
 }
 
-mounts=$(cat /proc/self/mountinfo)
 doctor --json "$work/workspace" >"$work/found" 2>"$work/log" && status=0 || status=$?
 is 'this host can run sessions' 0 "$status"
 is 'each thing is looked at' \
@@ -52,14 +51,17 @@ print(*[c["state"] + " " + c["name"] for c in json.load(open(sys.argv[1]))["chec
 	"$(awk '/^[a-z]/ {print $1, $2}' "$work/text")"
 
 # No trace.
-is 'no mount is left' "$mounts" "$(cat /proc/self/mountinfo)"
+# In a namespace of its own, where no other program mounts anything meanwhile.
+unshare -m sh -c 'cat /proc/self/mountinfo; echo then; "$@" >/dev/null; cat /proc/self/mountinfo' sh \
+	"$bin/vitrine" doctor --state "$state" "$work/workspace" >"$work/mounts"
+is 'no mount is left' "$(sed '/^then$/,$d' "$work/mounts")" "$(sed '1,/^then$/d' "$work/mounts")"
 is 'no state directory was made' '' "$(ls "$state" 2>/dev/null)"
 is 'nothing is in the workspace' '' "$(ls -A "$work/workspace")"
 if command -v strace >/dev/null; then
 	strace -f -qq -o "$work/trace" -e trace=mkdir,mkdirat,open,openat,creat,rename,unlink,unlinkat,bpf,kill,chmod,fchmod,link,symlink \
 		"$bin/vitrine" doctor --state "$state" "$work/workspace" >/dev/null 2>&1
 	is 'directories are made in the file system of a child alone' '/tmp/lower /tmp/upper /tmp/work' \
-		"$(sed -n 's/^[0-9]* mkdir\(at\)\?([^"]*"\([^"]*\)".*= 0$/\2/p' "$work/trace" | sort -u | xargs)"
+		"$(sed -n 's/^[0-9]* *mkdir\(at\)\?([^"]*"\([^"]*\)".*= 0$/\2/p' "$work/trace" | sort -u | xargs)"
 	is 'no file is made or written, but the ids of children' '' "$(grep -E 'O_CREAT|O_WRONLY|O_RDWR' "$work/trace" |
 		grep -vE '"/proc/[0-9]+/(uid_map|gid_map|setgroups)"|"/dev/null"|ENOENT' || :)"
 	is 'no program of the sensors is attached or pinned' '' \

@@ -39,6 +39,22 @@ cp "$state/chain" "$work/copy/$one/chain"
 verdict "with the ledger it is intact" 0 --key "$work/keys" "$work/copy/$one"
 rm "$work/copy/$one/chain"
 
+check "one event can be proved" sh -c "'$bin/vitrine' prove --state '$state' one 7 >'$work/proof'"
+"$bin/vitrine" replay --state "$state" --json one 2>/dev/null | sed -n '7p;8p' >"$work/events"
+sed -n 1p "$work/events" >"$work/event"
+sed -n 2p "$work/events" >"$work/other"
+verdict "by the public key alone" 0 --key "$work/keys" --proof "$work/proof" --event "$work/event"
+verdict "and it is no proof of another event" 1 --key "$work/keys" --proof "$work/proof" --event "$work/other"
+check "a session is made one file" "$bin/vitrine" bundle --state "$state" --sign --output "$work/one.tar" one
+check "which other programs can read" sh -c "tar tf '$work/one.tar' | grep -qx checkpoints"
+verdict "and is verified as it is" 0 --key "$work/keys" "$work/one.tar"
+check "it becomes a session elsewhere" "$bin/vitrine" import --state "$work/there" --key "$work/keys" "$work/one.tar"
+"$bin/vitrine" replay --state "$state" --json one >"$work/here.jsonl" 2>/dev/null
+"$bin/vitrine" replay --state "$work/there" --json last >"$work/there.jsonl" 2>/dev/null
+check "that reads the same" cmp "$work/here.jsonl" "$work/there.jsonl"
+check "the host's key can be rotated" "$bin/vitrine" keys rotate --state "$state"
+check "and exported" sh -c "'$bin/vitrine' keys export --state '$state' | cmp - '$work/keys'"
+
 printf 'X' | dd of="$dir/000000.vtj" bs=1 seek=3000 conv=notrunc 2>/dev/null
 verdict "a changed byte is tampering" 1 one
 check "and the first bad record is named" grep -q 'bad record' "$work/said"

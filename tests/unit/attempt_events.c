@@ -33,6 +33,7 @@ static int set_up(void **state)
 		.fanotify_fd = -1,
 		.root_mount_fd = -1,
 		.watch_reads = (const char *const[]){NULL},
+		.denied = {{1ull << SYS_connect}},
 		.emit = on_event,
 		.emit_context = f,
 	};
@@ -116,6 +117,16 @@ static void the_kernels_own_answers_are_counted_and_left_out(void **state)
 	assert_int_equal(f->capture->filtered[WIRE_CLASS_policy], 3);
 }
 
+static void what_a_policy_denies_says_so(void **state)
+{
+	come(*state, ENTRY_NATIVE, SYS_connect, EPERM, 0);
+	expect(*state, BY_100 "\"syscall\":\"connect\",\"errno\":1,\"error\":\"EPERM\","
+			      "\"reason\":\"the policy of the session denies it "
+			      "(seccomp_deny)\"}\n");
+	come(*state, ENTRY_NATIVE, SYS_bind, EPERM, 0);
+	expect(*state, NULL);
+}
+
 static void another_entry_has_names_of_its_own(void **state)
 {
 #define OTHER                                                                                      \
@@ -137,6 +148,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_refused_call, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_kernels_own_answers_are_counted_and_left_out,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_a_policy_denies_says_so, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(another_entry_has_names_of_its_own, set_up,
 						tear_down),
 	};

@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "../../supervisor/session_state.h"
 #include "../../supervisor/session_key.h"
+#include "../../supervisor/session_state.h"
 #include "../../supervisor/slot.h"
 
 #include <errno.h>

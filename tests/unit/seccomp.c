@@ -45,7 +45,7 @@ static int set_up(void **state)
 	static struct filter f;
 
 	*state = &f;
-	return seccomp_compile(&f.code, &f.count);
+	return seccomp_compile(&(struct syscall_set){0}, &f.code, &f.count);
 }
 
 static int tear_down(void **state)
@@ -252,6 +252,35 @@ static void refuses_other_entries(void **state)
 	}
 }
 
+/* Of what is denied nothing is left, whatever the arguments; all else is as it was. */
+static void denies_what_a_policy_adds(void **state)
+{
+	static const int calls[] = {SYS_connect, SYS_socket, SYS_prctl, SYS_openat,
+				    SYS_personality};
+	struct syscall_set denied = {0};
+	struct filter f;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(calls); i++)
+		syscall_set_add(&denied, (uint32_t)calls[i]);
+	assert_int_equal(seccomp_compile(&denied, &f.code, &f.count), 0);
+	for (size_t i = 0; i < COUNT(calls); i++)
+		for (uint64_t a = 0; a < 64; a++) {
+			const uint64_t args[6] = {a, a, a, a};
+
+			assert_int_equal(ask(&f, calls[i], args), ERRNO(EPERM));
+		}
+	for (size_t i = 0; i < COUNT(allowed); i++) {
+		const uint64_t args[6] = {AF_UNIX};
+
+		if (!syscall_set_has(&denied, (uint32_t)allowed[i].call))
+			assert_int_equal(ask(&f, allowed[i].call, args), SECCOMP_RET_ALLOW);
+	}
+	for (size_t i = 0; i < COUNT(refused); i++)
+		assert_int_equal(ask(&f, refused[i].call, NULL), ERRNO(refused[i].error));
+	free(f.code);
+}
+
 static long call_32(long number)
 {
 	long r = number;
@@ -328,6 +357,7 @@ int main(void)
 		cmocka_unit_test(refuses_no_more_than_meant),
 		cmocka_unit_test(knows_nothing_of_the_rest),
 		cmocka_unit_test(refuses_other_entries),
+		cmocka_unit_test(denies_what_a_policy_adds),
 		cmocka_unit_test(the_kernel_agrees),
 	};
 
