@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 
@@ -154,11 +155,23 @@ static int open_directories(struct exporter *x)
 	return 0;
 }
 
+/* A lane holds each session that is open by a few descriptors. */
+static void raise_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
 static int open_loop(struct exporter *x)
 {
 	sigset_t signals;
 	int r;
 
+	raise_descriptors();
 	signal(SIGPIPE, SIG_IGN);
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGTERM);

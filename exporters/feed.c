@@ -17,9 +17,10 @@ struct stream {
 	int dir_fd; /* -1: not open */
 	struct source *source;
 	struct manifest manifest;
-	bool has_manifest, was_seen; /* in the last scan */
-	bool is_done, is_told;	     /* all was read; its end was told by a gap */
-	uint64_t next_seq;	     /* where to go on when it is opened */
+	bool has_manifest;
+	bool was_seen, is_listed; /* in the last whole scan, in this one */
+	bool is_done, is_told;	  /* all was read; its end was told by a gap */
+	uint64_t next_seq;	  /* where to go on when it is opened */
 };
 
 struct feed {
@@ -125,6 +126,7 @@ static int list_sessions(struct feed *f)
 
 	if (!dir)
 		return -errno;
+	errno = 0;
 	while ((entry = readdir(dir))) {
 		struct stream *s;
 
@@ -135,9 +137,10 @@ static int list_sessions(struct feed *f)
 			s = add_stream(f, entry->d_name);
 		if (!s)
 			return -ENOMEM;
-		s->was_seen = true;
+		s->is_listed = s->was_seen = true;
+		errno = 0;
 	}
-	return 0;
+	return -errno;
 }
 
 int feed_scan(struct feed *f)
@@ -145,8 +148,11 @@ int feed_scan(struct feed *f)
 	int r;
 
 	for (size_t i = 0; i < f->count; i++)
-		f->streams[i].was_seen = false;
+		f->streams[i].is_listed = false;
 	r = list_sessions(f);
+	/* A list that was cut short says of nobody that he is gone. */
+	for (size_t i = 0; r == 0 && i < f->count; i++)
+		f->streams[i].was_seen = f->streams[i].is_listed;
 	return r < 0 ? r : add_missing(f);
 }
 
@@ -195,7 +201,9 @@ static bool give(struct feed *f, struct stream *s, struct event *e, struct fed *
 /* The session is gone: its last numbers were removed before they were read. */
 static bool tell_removal(struct feed *f, struct stream *s, struct fed *ret_fed)
 {
-	if (s->was_seen || s->is_told)
+	if (s->was_seen || s->is_told ||
+	    faccessat(f->sessions_fd, s->session, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
+	    errno != ENOENT)
 		return false;
 	s->is_told = s->is_done = true;
 	source_make_gap(&f->gap, s->next_seq, 0, now_ns(), "removed");

@@ -15,6 +15,7 @@
 
 #define FILL_MS 20	   /* one lane reads at a stretch, then the others have their turn */
 #define SAVE_MS 250	   /* the cursor is written so often at most */
+#define TELL_MS 60000	   /* the operator is told so often that it goes on */
 #define PAUSE_MS 60000	   /* a receiver that is set up wrongly is asked so often */
 #define WAIT_MAX_MS 300000 /* what a receiver may ask for at most */
 
@@ -36,6 +37,8 @@ struct lane {
 	bool is_dirty; /* the cursor moved since it was saved */
 	sd_event_source *timer;
 	char why[512];
+	enum lane_state told_state; /* what the operator was told last, and when */
+	uint64_t told_ms;
 	uint64_t retries, bytes, batches, delivered_ns;
 };
 
@@ -370,13 +373,18 @@ static uint64_t backoff_ms(const struct lane *l)
 
 static void wait_for(struct lane *l, enum lane_state state, uint64_t wait_ms, const char *why)
 {
-	if (strcmp(l->why, why)) {
-		snprintf(l->why, sizeof(l->why), "%s", why);
-		say(l, "%s: %s", state == LANE_PAUSED ? "paused" : "to be tried again", why);
+	uint64_t now = clock_ms(CLOCK_MONOTONIC);
+	bool is_news = !l->why[0] || state != l->told_state;
+
+	snprintf(l->why, sizeof(l->why), "%s", why[0] ? why : "no reason given");
+	if (is_news || now - l->told_ms >= TELL_MS) {
+		say(l, "%s: %s", state == LANE_PAUSED ? "paused" : "to be tried again", l->why);
+		l->told_state = state;
+		l->told_ms = now;
 	}
 	l->retries++;
 	l->state = state;
-	l->not_before_ms = clock_ms(CLOCK_MONOTONIC) + wait_ms;
+	l->not_before_ms = now + wait_ms;
 	arm(l, wait_ms);
 }
 

@@ -66,7 +66,7 @@ static int find_session(const char *state, const char *what, struct manifest *re
 static int ask(int socket, json_t *message, json_t **ret_answer, struct fault *f)
 {
 	cleanup(json) json_t *owned = message;
-	struct control_message m;
+	struct control_message m = {0};
 	int r = owned ? control_send(socket, owned, NULL, 0) : -ENOMEM;
 
 	if (r == 0)

@@ -34,7 +34,7 @@ check-e2e: all $(B)/tests/acts $(B)/tests/write-journal
 
 KERNELS ?= bookworm trixie
 KERNEL_CACHE := build/kernels
-KERNEL_TESTS := tests/e2e/10-acts.t tests/e2e/66-attempts.t
+KERNEL_TESTS := tests/e2e/10-acts.t tests/e2e/66-attempts.t tests/e2e/65-limits.t tests/e2e/67-kill.t
 GUEST_RUN = VITRINE_BIN=/vitrine/bin VITRINE_TESTS=/vitrine sh /vitrine/e2e/$(notdir $(t))
 
 deps-kernels:
@@ -45,7 +45,7 @@ check-kernels: deps deps-kernels
 	$(Q)sh tests/kernels/root.sh $(B)/root.erofs $(B)/bin $(B)/tests/acts tests/e2e
 	$(Q)for kernel in $(KERNELS); do \
 		sh tests/kernels/fetch.sh $(KERNEL_CACHE) $$kernel && \
-		sh tests/kernels/guest.sh $(KERNEL_CACHE) $$kernel $(B)/root.erofs 900 \
+		sh tests/kernels/guest.sh $(KERNEL_CACHE) $$kernel $(B)/root.erofs 1800 \
 			'set -e; $(foreach t,$(KERNEL_TESTS),$(GUEST_RUN);)' || exit 1; \
 	done
 

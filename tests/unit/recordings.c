@@ -180,6 +180,51 @@ static void keeps_no_output(void **state)
 	assert_int_equal(count_kind(w, EVENT_output), 0);
 }
 
+/* Past its limit output is told of once, and stops: what waits behind it goes nowhere. */
+static void stops_output_past_its_limit(void **state)
+{
+	struct recorder_world *w = *state;
+	cleanup(close_fd) int dir = open(w->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	json_t *message = open_message("freeze");
+	char block[4096];
+	size_t received = 0;
+	int command[2];
+	ssize_t n;
+
+	memset(block, 'z', sizeof(block));
+	json_object_set_new(message, "output_limit", json_integer(100000));
+	start(w);
+	ask(w, message, "journal", dir, "ring", w->ring.ring_fd, "freeze", w->freeze_fd, NULL);
+	expect_good(w, "opened");
+	start_command(w, command);
+	fcntl(command[0], F_SETFL, O_NONBLOCK);
+	fcntl(command[1], F_SETFL, O_NONBLOCK);
+	for (int idle = 0; idle < 100; idle++) {
+		if (write(command[0], block, sizeof(block)) > 0)
+			idle = 0;
+		while ((n = read(command[1], block, sizeof(block))) > 0)
+			received += n;
+		usleep(1000);
+	}
+	assert_true(received > 100000 && received <= 100000 + RELAY_BUFFER);
+	expect_notice(w, "output", 0);
+
+	ask(w,
+	    json_pack("{s:s, s:s, s:i, s:{s:s}}", "request", "exec.close", "session", SESSION,
+		      "exec", 1, "fields", "reason", "limit"),
+	    NULL);
+	json_t *closed = expect_reply(w, "exec.closed");
+	assert_true(json_is_true(json_object_get(closed, "output_truncated")));
+	json_decref(closed);
+	assert_int_equal(read(command[1], block, sizeof(block)), 0);
+	close(command[0]);
+	close(command[1]);
+	json_decref(close_session(w));
+	read_journal(w, FIELD_reason);
+	const struct event *end = &w->events[find_kind(w, EVENT_session_end)];
+	assert_int_equal(event_u64(end, FIELD_stdout_total, 0), received);
+}
+
 static void counts_what_is_lost(void **state)
 {
 	struct recorder_world *w = *state;
@@ -401,6 +446,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(records_a_session),     TEST(keeps_output_up_to_the_cap),
 		TEST(keeps_sizes_of_output), TEST(keeps_no_output),
+		TEST(keeps_sizes_of_output), TEST(stops_output_past_its_limit),
 		TEST(counts_what_is_lost),   TEST(seals_when_vitrined_is_gone),
 		TEST(waits_for_the_disk),    TEST(says_what_could_not_be_written),
 		TEST(refuses_what_is_wrong), TEST(drops_what_makes_it_dangerous),

@@ -124,7 +124,7 @@ start limited sh -c "$stubborn"
 kill -9 "$daemon"
 wait "$daemon" 2>/dev/null || :
 wait "$client" || :
-run --quiet -- true
+run --quiet -- true >/dev/null 2>&1
 is 'a killed daemon leaves nothing after the next start' '' "$(left "$id")"
 
 done_testing

@@ -1,0 +1,168 @@
+/*
+ * The stream of all sessions: in order, in turn, holes told, and the cursor behind what was given.
+ */
+#include "exporters/feed.h"
+#include "sample_journal.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+/* cmocka wants the three above */
+#include <cmocka.h>
+
+#define OTHER "fedcba987654"
+
+static void write_session(const struct scratch *s, const char *id, size_t count)
+{
+	struct scratch dir;
+	struct journal *j;
+
+	mkdirat(s->fd, id, 0700);
+	dir.fd = openat(s->fd, id, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir.fd < 0 || journal_open(dir.fd, &(struct journal_options){.session = id}, &j) < 0)
+		abort();
+	sample_append(j, count);
+	if (journal_close(j) < 0)
+		abort();
+	close(dir.fd);
+}
+
+static void remove_session(const struct scratch *s, const char *id)
+{
+	int fd = openat(s->fd, id, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	scratch_empty(fd);
+	close(fd);
+	assert_int_equal(unlinkat(s->fd, id, AT_REMOVEDIR), 0);
+}
+
+/* Read on until there is nothing: the numbers of each session follow one another. */
+static size_t read_all(struct feed *f, uint64_t *first, uint64_t *other)
+{
+	struct fed fed;
+	size_t count = 0;
+
+	for (; feed_next(f, &fed); count++) {
+		uint64_t *last = strcmp(fed.session, OTHER) ? first : other;
+
+		assert_true(fed.event->seq == *last + 1);
+		*last = fed.event->seq;
+	}
+	return count;
+}
+
+static void sessions_come_in_turn_and_are_settled(void **state)
+{
+	struct scratch s = scratch_new();
+	struct cursor c = {0};
+	uint64_t first = 0, other = 0;
+	struct feed *f;
+
+	(void)state;
+	write_session(&s, SAMPLE_SESSION, 1000);
+	write_session(&s, OTHER, 700);
+	assert_int_equal(feed_new(s.fd, &c, &f), 0);
+	assert_int_equal(feed_scan(f), 0);
+	assert_int_equal(read_all(f, &first, &other), 1700);
+	assert_int_equal(c.count, 0); /* nothing is settled yet */
+	assert_true(feed_settle(f));
+	assert_false(feed_settle(f));
+	assert_int_equal(cursor_find(&c, SAMPLE_SESSION)->next_seq, 1001);
+	assert_true(cursor_find(&c, OTHER)->is_done);
+	feed_free(f);
+
+	/* From that cursor on there is nothing. */
+	assert_int_equal(feed_new(s.fd, &c, &f), 0);
+	assert_int_equal(feed_scan(f), 0);
+	assert_int_equal(read_all(f, &first, &other), 0);
+	feed_free(f);
+	cursor_free(&c);
+	scratch_free(&s);
+}
+
+static void a_position_ahead_begins_anew(void **state)
+{
+	struct scratch s = scratch_new();
+	struct cursor c = {0};
+	uint64_t first = 0, other = 0;
+	struct feed *f;
+
+	(void)state;
+	write_session(&s, SAMPLE_SESSION, 10);
+	cursor_need(&c, SAMPLE_SESSION)->next_seq = 12;
+	assert_int_equal(feed_new(s.fd, &c, &f), 0);
+	assert_int_equal(feed_scan(f), 0);
+	assert_int_equal(read_all(f, &first, &other), 10);
+	assert_int_equal(feed_resets(f), 1);
+	feed_free(f);
+	cursor_free(&c);
+
+	/* Just at the end is not ahead. */
+	cursor_need(&c, SAMPLE_SESSION)->next_seq = 11;
+	assert_int_equal(feed_new(s.fd, &c, &f), 0);
+	assert_int_equal(feed_scan(f), 0);
+	assert_int_equal(read_all(f, &first, &other), 0);
+	assert_int_equal(feed_resets(f), 0);
+	feed_free(f);
+	cursor_free(&c);
+	scratch_free(&s);
+}
+
+static void what_was_removed_unread_is_a_gap(void **state)
+{
+	struct scratch s = scratch_new();
+	struct cursor c = {0};
+	struct feed *f;
+	struct fed fed;
+
+	(void)state;
+	cursor_need(&c, OTHER)->next_seq = 5;
+	assert_int_equal(feed_new(s.fd, &c, &f), 0);
+	assert_int_equal(feed_scan(f), 0);
+	assert_true(feed_next(f, &fed));
+	assert_int_equal(fed.event->kind, EVENT_gap);
+	assert_string_equal(fed.session, OTHER);
+	assert_int_equal(fed.event->seq, 5);
+	assert_null(event_get(fed.event, FIELD_last)); /* nobody knows */
+	assert_false(feed_next(f, &fed));
+	assert_non_null(cursor_find(&c, OTHER));
+	assert_true(feed_settle(f));
+	assert_null(cursor_find(&c, OTHER));
+	feed_free(f);
+	cursor_free(&c);
+	scratch_free(&s);
+}
+
+/* What was read to its end and then removed is no loss. */
+static void what_was_removed_after_its_end_is_none(void **state)
+{
+	struct scratch s = scratch_new();
+	struct cursor c = {0};
+	uint64_t first = 0, other = 0;
+	struct feed *f;
+
+	(void)state;
+	write_session(&s, OTHER, 10);
+	assert_int_equal(feed_new(s.fd, &c, &f), 0);
+	assert_int_equal(feed_scan(f), 0);
+	assert_int_equal(read_all(f, &first, &other), 10);
+	feed_settle(f);
+	remove_session(&s, OTHER);
+	assert_int_equal(feed_scan(f), 0);
+	assert_int_equal(read_all(f, &first, &other), 0);
+	feed_free(f);
+	cursor_free(&c);
+	scratch_free(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sessions_come_in_turn_and_are_settled),
+		cmocka_unit_test(a_position_ahead_begins_anew),
+		cmocka_unit_test(what_was_removed_unread_is_a_gap),
+		cmocka_unit_test(what_was_removed_after_its_end_is_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
