@@ -7,6 +7,8 @@
 #include "policy.h"
 
 #include "jansson_cleanup.h"
+#include "redact/detector.h"
+#include "redact/shapes.h"
 
 #include <errno.h>
 #include <openssl/evp.h>
@@ -50,6 +52,10 @@ const struct setting policy_settings[] = {
 	{"output_cap", SETTING_NUMBER, .min = 0, .max = INT64_MAX, .otherwise = "67108864",
 	 .doc = "Bytes of each stream that the record keeps; what is past it passes unrecorded and "
 		"is counted."},
+	{"redact_off", SETTING_GLOBS, .max = 256, .otherwise = "[]",
+	 .doc = "Rules of redaction that are switched off, as `vitrine redact rules` names them; "
+		"the "
+		"secrets that a session is given are found in any case."},
 	{"ring_bytes", SETTING_NUMBER, .min = 0, .max = 1 << 30, .otherwise = "0",
 	 .doc = "The ring between kernel and recorder has to hold at least so many bytes; 0: as "
 		"the "
@@ -158,6 +164,7 @@ static void borrow_values(struct policy *p)
 	p->env = json_object_get(v, "env");
 	p->labels = json_object_get(v, "labels");
 	p->secrets = json_object_get(v, "secrets");
+	p->redact_off = json_object_get(v, "redact_off");
 	p->seccomp_deny = json_object_get(v, "seccomp_deny");
 	for (size_t i = 0; i < json_array_size(p->seccomp_deny); i++) {
 		const char *name = json_string_value(json_array_get(p->seccomp_deny, i));
@@ -167,6 +174,24 @@ static void borrow_values(struct policy *p)
 	p->output_cap = json_integer_value(json_object_get(v, "output_cap"));
 	p->disk_wait_s = json_integer_value(json_object_get(v, "disk_wait_s"));
 	p->ring_bytes = json_integer_value(json_object_get(v, "ring_bytes"));
+}
+
+/* A rule that is not there is a mistake, not a wish. */
+static int check_rules(const struct policy *p, struct fault *f)
+{
+	json_t *rule;
+	size_t i;
+
+	json_array_foreach ((json_t *)p->redact_off, i, rule) {
+		const char *name = json_string_value(rule);
+
+		if (shapes_by_name(name, strlen(name)) == detector_count)
+			return fault_set(f, -EINVAL, "policy",
+					 "redact_off: %s: no such rule; allowed: what `vitrine "
+					 "redact rules` lists",
+					 name);
+	}
+	return 0;
 }
 
 int policy_make(const json_t *given, const json_t *env, struct policy *ret_policy,
@@ -183,6 +208,9 @@ int policy_make(const json_t *given, const json_t *env, struct policy *ret_polic
 	if (limit_settings_read(json_object_get(p.values, "limits"), &p.limits) < 0)
 		return fault_set(ret_fault, -ENOMEM, "no_memory", "out of memory");
 	borrow_values(&p);
+	r = check_rules(&p, ret_fault);
+	if (r < 0)
+		return r;
 	r = record_policy(&p, env);
 	if (r < 0)
 		return fault_set(ret_fault, r, "no_memory", "out of memory");

@@ -5,9 +5,11 @@
 #include "jansson_cleanup.h"
 #include "record/json.h"
 #include "redact/redact.h"
+#include "redact/shapes.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <openssl/evp.h>
 #include <pwd.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -85,6 +87,25 @@ static json_t *sensors_array(const struct sensors *sensors)
 	return array;
 }
 
+/* Of the table that was compiled in, and of the names that are switched off, in their order. */
+static void put_rules(json_t *fields, const struct policy *p)
+{
+	cleanup(free) char *off = json_dumps(p->redact_off, JSON_COMPACT | JSON_ENCODE_ANY);
+	uint8_t digest[32], in_force[32];
+	char hex[65];
+	EVP_MD_CTX *hash = off ? EVP_MD_CTX_new() : NULL;
+
+	shapes_digest(digest);
+	if (hash && EVP_DigestInit_ex(hash, EVP_sha256(), NULL) &&
+	    EVP_DigestUpdate(hash, digest, sizeof(digest)) &&
+	    EVP_DigestUpdate(hash, off, strlen(off)) && EVP_DigestFinal_ex(hash, in_force, NULL)) {
+		for (size_t i = 0; i < sizeof(in_force); i++)
+			snprintf(hex + 2 * i, 3, "%02x", in_force[i]);
+		put(fields, "redact_rules_sha256", hex);
+	}
+	EVP_MD_CTX_free(hash);
+}
+
 json_t *session_start_fields(const struct session *s)
 {
 	const struct policy *p = &s->request.policy;
@@ -104,6 +125,7 @@ json_t *session_start_fields(const struct session *s)
 	json_object_set_new(fields, "template", json_pack("{s:s}", "name", "host"));
 	json_object_set_new(fields, "policy", json_loads(p->recorded, 0, NULL));
 	put(fields, "policy_sha256", p->sha256);
+	put_rules(fields, p);
 	put(fields, "source", "tracepoint");
 	json_object_set_new(fields, "sensors", sensors_array(s->host->sensors));
 	put_host(fields);

@@ -56,6 +56,21 @@ static void look_for_end(struct recording *r)
 	reader_free(reader);
 }
 
+static int switch_off(struct recording *r)
+{
+	json_t *rule;
+	size_t i;
+
+	json_array_foreach ((json_t *)r->options.redact_off, i, rule) {
+		const char *name = json_string_value(rule);
+		int e = name ? redactor_switch_off(r->redactor, name) : -EINVAL;
+
+		if (e < 0)
+			return e;
+	}
+	return 0;
+}
+
 static int open_journal(struct recording *r, const char **ret_why)
 {
 	const struct recording_options *o = &r->options;
@@ -65,6 +80,8 @@ static int open_journal(struct recording *r, const char **ret_why)
 			     &r->redactor);
 	if (e == -EINVAL)
 		return fail(ret_why, e, "a secret is too short to be redacted");
+	if (e == 0)
+		e = switch_off(r);
 	if (e < 0)
 		return fail(ret_why, e, "cannot set up redaction");
 	e = journal_open(o->journal_fd, &options, &r->journal);
@@ -111,7 +128,7 @@ int recording_new(struct recording_host *host, const struct recording_options *o
 	r->options.session = r->session;
 	r->options.secrets = NULL;
 	r->options.key = NULL;
-	r->options.watch_reads = NULL;
+	r->options.watch_reads = r->options.redact_off = NULL;
 	r->options.journal_fd = -1;
 	*ret_recording = r;
 	return 0;

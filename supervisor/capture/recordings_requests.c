@@ -246,6 +246,7 @@ static int read_options(struct call *c, struct recording_options *o)
 	o->on_loss = on_loss;
 	o->output = output;
 	o->watch_reads = json_object_get(c->body, "watch_reads");
+	o->redact_off = json_object_get(c->body, "redact_off");
 	read_denied(json_object_get(c->body, "seccomp_deny"), &o->denied);
 	o->journal_fd = call_borrow_fd(c, "journal");
 	o->ring_fd = call_borrow_fd(c, "ring");

@@ -102,6 +102,19 @@ for secret in zQWBuTSOoRi4A9spHcVY5ncnsDkxkJ0mLq17 hunter2hunter2 s3cret-of-argv
 done
 check 'its rule is named' grep -q 'REDACTED:github-token:' "$work/record"
 
+# Rules can be switched off, and what was in force is in the record.
+echo '{"redact_off": ["github-token"]}' >"$work/policy.json"
+run --quiet --policy "$work/policy.json" -- echo 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 >"$work/out" 2>"$work/log"
+[ "$(replay | grep -cF 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)" -gt 0 ]
+ok $? 'a rule that is switched off cuts nothing'
+check 'the start of the session says what was in force' sh -c 'grep session.start | grep -q "\"redact_rules_sha256\":\"[0-9a-f]\{64\}\""' <<-EOR
+	$(replay --kind session.start)
+EOR
+echo '{"redact_off": ["no-such-rule"]}' >"$work/policy.json"
+run --quiet --policy "$work/policy.json" -- true >"$work/out" 2>"$work/log"
+[ $? -ne 0 ] && grep -q 'no-such-rule' "$work/log"
+ok $? 'a rule that is not there is refused by name'
+
 # A prompt has to show while the session waits.
 run --quiet --secret API_TOKEN=env:API_TOKEN -- sh -c 'printf "pl"; sleep 4' >/dev/null 2>"$work/log" &
 pid=$!
