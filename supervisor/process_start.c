@@ -23,6 +23,8 @@ int process_start(pid_t pid, uint64_t *ret_ticks)
 	text[n] = 0;
 
 	char *at = strrchr(text, ')');
+	if (at && (at[1] == 0 || at[2] == 'Z' || at[2] == 'X'))
+		return -ESRCH;
 	for (int field = 2; at && field < 22; field++) {
 		at = strchr(at, ' ');
 		at = at ? at + 1 : NULL;
