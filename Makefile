@@ -80,7 +80,7 @@ BPF_SRC := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c,$(wildcard bpf/*.bpf.c))
 BPF_OBJ := $(patsubst bpf/%.bpf.c,$(B)/bpf/%.bpf.o,$(BPF_SRC))
 SKEL    := $(B)/include/vitrine.skel.h
 
-.PHONY: all deps demo check check-style check-unit check-corpus check-e2e check-kernels deps-kernels lint bench bench-redact fuzz install clean
+.PHONY: all deps demo check check-style check-unit check-corpus check-e2e check-kernels deps-kernels lint soak bench bench-redact fuzz install clean
 .DEFAULT_GOAL := all
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -137,8 +137,13 @@ $(SKEL): $(B)/bpf/vitrine.o
 
 # ---- what a fresh Debian 12 lacks ---------------------------------------------------------------------------------
 
-DEPS := gcc make clang bpftool pkg-config libbpf-dev libelf-dev zlib1g-dev libjansson-dev libseccomp-dev libcap-dev \
-        libssl-dev libpcre2-dev libsystemd-dev libcmocka-dev libc6-dev perl git python3 curl libcurl4-openssl-dev strace procps iproute2
+DEPS := gcc make clang bpftool pkg-config libc6-dev
+DEPS += libbpf-dev libelf-dev zlib1g-dev libjansson-dev libssl-dev libsystemd-dev
+DEPS += libseccomp-dev libcap-dev
+DEPS += libpcre2-dev
+DEPS += libcurl4-openssl-dev
+# What the tests run or are linked with.
+DEPS += libcmocka-dev perl git python3 curl strace procps iproute2
 DEPS_LINT := clang-format clang-tidy cppcheck shellcheck
 DEPS_FUZZ := libclang-rt-14-dev
 DEPS_BENCH := bubblewrap auditd

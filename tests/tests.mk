@@ -30,6 +30,12 @@ check-unit: $(UNIT) all
 check-e2e: all $(B)/tests/acts $(B)/tests/write-journal
 	$(Q)$(E2E_ENV) prove $(PROVEFLAGS) $(E2E)
 
+# Proofs that take minutes or hours: outages, thousands of sessions, millions of records. Not part of check.
+SOAK := $(wildcard tests/soak/*.t)
+
+soak: deps all $(B)/tests/acts $(B)/tests/write-journal
+	$(Q)$(E2E_ENV) prove $(PROVEFLAGS) $(SOAK)
+
 # ---- other kernels, in QEMU: the acts, unchanged, on a pure cgroup v2 hierarchy ------------------------------------
 
 KERNELS ?= bookworm trixie
