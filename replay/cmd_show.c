@@ -385,7 +385,7 @@ const struct command command_show = {
 		"All of it is taken from the journal, which is read from its beginning to its end; the manifest only "
 		"tells a session that runs from one whose supervisor died.\n\n"
 		"SESSION is an id, a unique beginning of one (4 digits or more), a name (the newest of that name), "
-		"or 'last'.",
+		"'last', or the path of a bundle (FILE.tar) or of a session's directory.",
 	.sections = (const struct command_section[]){
 		{"EXIT STATUS",
 		 "0, or 1 if the session cannot be found or read, or its record is damaged or has no end, or 2 for a "
