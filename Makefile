@@ -37,7 +37,7 @@ redact_src     := $(call folder,supervisor/redact)
 capture_src    := $(call folder,supervisor/capture)
 sandbox_src    := $(call folder,supervisor/sandbox)
 supervisor_src := $(call folder,supervisor)
-replay_src     := $(call folder,replay) $(call folder,replay/formats)
+replay_src     := $(call folder,replay) $(call folder,replay/formats) $(call folder,replay/screen)
 project_src    := $(call folder,exporters/project)
 sinks_src      := $(call folder,exporters/sinks)
 exporters_src  := $(call folder,exporters)
@@ -49,7 +49,7 @@ archive = $(B)/lib/lib$(1).a
 
 vitrine_main  := supervisor/vitrine_main.c
 vitrine_needs := supervisor sandbox replay exporters project record redact
-vitrine_libs  := -ljansson -lcrypto -lz -lpcre2-8 -lm
+vitrine_libs  := -ljansson -lcrypto -lz -lpcre2-8 -lm -lncursesw -lvterm
 
 vitrined_main  := supervisor/vitrined_main.c
 vitrined_needs := supervisor capture sandbox record redact
@@ -142,8 +142,10 @@ DEPS += libbpf-dev libelf-dev zlib1g-dev libjansson-dev libssl-dev libsystemd-de
 DEPS += libseccomp-dev libcap-dev
 DEPS += libpcre2-dev
 DEPS += libcurl4-openssl-dev
+# The full-screen replay, and its picture of terminals.
+DEPS += libncurses-dev libvterm-dev
 # What the tests run or are linked with.
-DEPS += libcmocka-dev perl git python3 curl strace procps iproute2
+DEPS += libcmocka-dev perl git python3 curl strace procps iproute2 tmux
 DEPS_LINT := clang-format clang-tidy cppcheck shellcheck
 DEPS_FUZZ := libclang-rt-14-dev
 DEPS_BENCH := bubblewrap auditd
