@@ -156,7 +156,7 @@ static int list_sessions(struct feed *f)
 
 	if (!dir)
 		return -errno;
-	fd = -1; /* it is the directory's */
+	(void)take_fd(fd); /* it is the directory's */
 	errno = 0;
 	while ((entry = readdir(dir))) {
 		struct stream *s;
