@@ -143,13 +143,13 @@ static size_t encode_html(uint8_t c, uint8_t *out, unsigned int variant)
 typedef size_t encode(uint8_t c, uint8_t *out, unsigned int variant);
 
 static const struct {
-	enum form form;
 	encode *put;
+	enum form form;
 	unsigned int variants;
 } ways[] = {
-	{FORM_HEX, encode_hex, 3},
-	{FORM_PERCENT, encode_percent, 9},
-	{FORM_HTML, encode_html, 4},
+	{encode_hex, FORM_HEX, 3},
+	{encode_percent, FORM_PERCENT, 9},
+	{encode_html, FORM_HTML, 4},
 };
 
 static void make_by_bytes(const struct maker *m, enum form form, encode *put, unsigned int variant)

@@ -2,14 +2,13 @@
  * From secrets to what is looked for: their parts, in each form, as letters. What has too few
  * letters for that (eight bytes, but half of them blanks) is looked for as it is.
  */
+#include "../record/hash.h"
 #include "parts.h"
 #include "secrets_internal.h"
 #include "vault.h"
 
 #include <errno.h>
 #include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -280,8 +279,7 @@ const char *secrets_name(const struct secrets *s, size_t secret)
 void secrets_digest(const struct secrets *s, struct bytes data,
 		    uint8_t ret_digest[EVENT_DIGEST_SIZE])
 {
-	HMAC(EVP_sha256(), s->vault, KEY_SIZE, data.size ? data.data : "", data.size, ret_digest,
-	     NULL);
+	hash_keyed((struct bytes){s->vault, KEY_SIZE}, data, ret_digest);
 }
 
 uint32_t secrets_tag(const struct secrets *s, struct bytes data)
