@@ -60,6 +60,10 @@ const struct setting policy_settings[] = {
 	 .doc = "The ring between kernel and recorder has to hold at least so many bytes; 0: as "
 		"the "
 		"daemon has it."},
+	{"rootfs", SETTING_ROOTFS, .max = 64, .otherwise = "\"host\"",
+	 .doc = "Root file system that the session starts from: \"host\" is the host's programs "
+		"and what everybody may read of its /etc; else the name of a template (vitrine "
+		"template), or a directory, which only root may give."},
 	{"seccomp_deny", SETTING_CALLS, .max = 256, .otherwise = "[]",
 	 .doc = "System calls that fail with EPERM beyond those that always do; each try is "
 		"recorded as an attempt."},
@@ -155,6 +159,7 @@ static void borrow_values(struct policy *p)
 	const json_t *v = p->values;
 
 	p->net = json_string_value(json_object_get(v, "net"));
+	p->rootfs = json_string_value(json_object_get(v, "rootfs"));
 	p->user = json_string_value(json_object_get(v, "user"));
 	p->output = json_string_value(json_object_get(v, "output"));
 	p->on_loss = json_string_value(json_object_get(v, "on_loss"));

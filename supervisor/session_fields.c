@@ -122,7 +122,9 @@ json_t *session_start_fields(const struct session *s)
 	put(fields, "network", p->net);
 	put(fields, "on_loss", p->on_loss);
 	json_object_set_new(fields, "tty", json_boolean(s->request.tty));
-	json_object_set_new(fields, "template", json_pack("{s:s}", "name", "host"));
+	json_object_set_new(fields, "template",
+			    json_pack("{s:s, s:s*}", "name", p->rootfs, "digest",
+				      s->template.digest[0] ? s->template.digest : NULL));
 	json_object_set_new(fields, "policy", json_loads(p->recorded, 0, NULL));
 	put(fields, "policy_sha256", p->sha256);
 	put_rules(fields, p);

@@ -116,8 +116,8 @@ static int find_disk(dev_t dev, unsigned *ret_major, unsigned *ret_minor)
 	if (read(fd, text, sizeof(text) - 1) < 0)
 		return -errno;
 	char *end;
-	*ret_major = (unsigned)strtoul(text, &end, 10);
-	*ret_minor = *end == ':' ? (unsigned)strtoul(end + 1, NULL, 10) : 0;
+	*ret_major = (unsigned)strtoull(text, &end, 10);
+	*ret_minor = *end == ':' ? (unsigned)strtoull(end + 1, NULL, 10) : 0;
 	return 0;
 }
 
