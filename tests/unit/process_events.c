@@ -349,7 +349,7 @@ static void a_death_says_who_sent_the_signal(void **state)
 		r->sender_ns_pid = 7;
 		r->sender_start_ns = 5;
 		assert_has(translate(w), cases[i].has);
-		assert_lacks(w->line.text, cases[i].lacks);
+		assert_lacks(w->out->line.text, cases[i].lacks);
 	}
 }
 
