@@ -99,6 +99,7 @@ static int make_sandbox(struct session *s, struct fault *f)
 		.id = s->manifest.id,
 		.slot = s->slot,
 		.workspace = p->workspace,
+		.workspace_fd = s->request.workspace_fd < 0 ? NULL : &s->request.workspace_fd,
 		.template = s->template.root_fd < 0 ? NULL : &template,
 		.denied = p->denied,
 		.net = strcmp(p->net, "host") == 0 ? SANDBOX_NET_HOST : SANDBOX_NET_NONE,
@@ -206,7 +207,8 @@ int session_set_up(struct session *s, const int fds[3], struct fault *f)
 	struct host *h = s->host;
 	int r = slot_take(SLOT_FILE, SESSION_SLOTS, h->slot_hint, &s->slot, &s->slot_fd);
 	if (r < 0)
-		return fault_set(f, r, "too_many", "no slot for a session: %s", strerror(-r));
+		return fault_set(f, r, r == -EAGAIN || r == -ENOSPC ? "capacity" : "slot",
+				 "no slot for a session: %s", strerror(-r));
 	h->slot_hint = s->slot + 1;
 
 	r = make_directory(s, f);

@@ -4,6 +4,7 @@
 #include "setting_types.h"
 #include "sandbox/syscall_policy.h"
 
+#include "grant.h"
 #include "limit_settings.h"
 
 #include <ctype.h>
@@ -274,6 +275,7 @@ const struct setting_type_info setting_types[] = {
 		 "an object {\"label\": \"value\"}, labels of letters, digits, '.', '_', "
 		 "'/' and '-', values of at most 256 bytes"},
 	[SETTING_LIMITS] = {limit_settings_check, limit_settings_schema, limit_settings_allowed},
+	[SETTING_USERS] = {grant_settings_check, grant_settings_schema, grant_settings_allowed},
 	[SETTING_SECRETS] = {check_secrets, schema_secrets,
 			     "an array of {\"name\": NAME, \"source\": \"env:VAR\" or "
 			     "\"file:PATH\"}"},
