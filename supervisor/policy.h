@@ -22,7 +22,8 @@ struct policy {
 	const char *on_loss;
 	const char *workspace; /* NULL: none */
 	const char *tenant;    /* NULL: none */
-	const json_t *watch_reads, *env, *labels, *secrets, *seccomp_deny, *redact_off;
+	const json_t *watch_reads, *env, *labels, *secrets, *seccomp_deny, *redact_off,
+		*redact_rules;
 	struct syscall_set denied; /* seccomp_deny */
 	uint64_t output_cap, disk_wait_s, ring_bytes;
 	struct limit_values limits;

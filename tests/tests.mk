@@ -64,17 +64,28 @@ $(B)/tests/loops: tests/bench/loops.c
 $(B)/tests/bench-%: $(B)/obj/tests/bench/%.o $(foreach l,$(LIBS),$(call archive,$(l)))
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS) -pie -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(UNIT_LIBS)
+	$(Q)$(CC) $(LDFLAGS) -pie -o $@ $< $(PEER) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(UNIT_LIBS)
+
+# RE2 stands beside the shape net, for the bench alone.
+$(B)/obj/tests/bench/re2_peer.o: tests/bench/re2_peer.cc tests/bench/re2_peer.h
+	$(call say,CXX,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CXX) -Wall -Wextra -Wno-unused-parameter -O2 -fPIE -c -o $@ $<
+
+$(B)/tests/bench-redact: $(B)/obj/tests/bench/re2_peer.o
+$(B)/tests/bench-redact: PEER = $(B)/obj/tests/bench/re2_peer.o -lre2 -lstdc++
 
 BENCHES := $(filter-out $(B)/tests/bench-loops,$(patsubst tests/bench/%.c,$(B)/tests/bench-%,$(wildcard tests/bench/*.c)))
 
 bench: deps
-	$(call install_packages,$(DEPS_BENCH))
+	$(call install_packages,$(DEPS_BENCH) $(DEPS_BENCH_REDACT))
 	$(Q)$(MAKE) --no-print-directory all $(B)/tests/loops $(BENCHES)
 	$(Q)sh tests/bench/bench.sh $(abspath $(B)/bin) $(abspath $(B)/tests) $(ROUNDS)
 
 # How much redaction finds, and what it costs.
-bench-redact: $(B)/tests/bench-redact_corpus $(B)/tests/bench-redact
+bench-redact: deps
+	$(call install_packages,$(DEPS_BENCH_REDACT))
+	$(Q)$(MAKE) --no-print-directory $(B)/tests/bench-redact_corpus $(B)/tests/bench-redact
 	$(Q)$(B)/tests/bench-redact_corpus && $(B)/tests/bench-redact
 
 # ---- fuzzers: FUZZ_SECONDS each -------------------------------------------------------------------------------------
