@@ -367,10 +367,11 @@ static int add_anchor(struct check *c)
 				     "the anchor is not what was signed here");
 		return 0;
 	}
-	list = reallocarray(list, c->marks.count + 1, sizeof(*list));
-	if (!list)
+
+	struct mark *larger = reallocarray(list, c->marks.count + 1, sizeof(*list));
+	if (!larger)
 		return -ENOMEM;
-	c->marks.list = list;
+	c->marks.list = list = larger;
 	memmove(&list[at + 1], &list[at], (c->marks.count - at) * sizeof(*list));
 	list[at].is_end = list[at].is_opening = false;
 	list[at].size = anchor->size;
@@ -401,10 +402,9 @@ static int check_journal(struct check *c, int dir_fd)
 			verify_judge(c->result, VERIFY_UNKNOWN, "there is no journal");
 		return 0;
 	}
-	if (!r)
-		r = reader_check_content(c->reader);
 	if (r)
 		return r;
+	reader_check_content(c->reader);
 	read_records(c);
 	check_heads(c, dir_fd);
 	check_session(c);

@@ -11,6 +11,7 @@
 #include "record/cleanup.h"
 #include "session_key.h"
 #include "slot.h"
+#include "template_store.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -68,15 +69,37 @@ static int make_directory(struct session *s, struct fault *f)
 	return 0;
 }
 
+/* A directory is read as root reads it, so only root may give one. */
+static int take_template(struct session *s, struct fault *f)
+{
+	const char *rootfs = s->request.policy.rootfs;
+	struct fault why = {0};
+	int r = 0;
+
+	if (strcmp(rootfs, TEMPLATE_HOST) == 0)
+		return 0;
+	if (*rootfs == '/' && s->asker.uid != 0)
+		r = fault_set(&why, -EPERM, "template",
+			      "%s: only root may use a directory as root file system; a template "
+			      "that root added may be used by its name",
+			      rootfs);
+	if (r == 0)
+		r = templates_take(&s->host->templates, s->host->config.state, rootfs,
+				   s->request.template, &s->template, &why);
+	return r < 0 ? fail(s, f, "template", r, why.text) : 0;
+}
+
 static int make_sandbox(struct session *s, struct fault *f)
 {
 	struct host *h = s->host;
 	const struct policy *p = &s->request.policy;
 	struct sandbox_error error = {0};
+	const struct sandbox_template template = {s->template.root_fd, p->rootfs};
 	struct sandbox_options options = {
 		.id = s->manifest.id,
 		.slot = s->slot,
 		.workspace = p->workspace,
+		.template = s->template.root_fd < 0 ? NULL : &template,
 		.denied = p->denied,
 		.net = strcmp(p->net, "host") == 0 ? SANDBOX_NET_HOST : SANDBOX_NET_NONE,
 		.workspace_for_root = strcmp(p->user, "root") == 0,
@@ -166,6 +189,8 @@ int session_set_up(struct session *s, const int fds[3], struct fault *f)
 
 	r = make_directory(s, f);
 	if (r == 0)
+		r = take_template(s, f);
+	if (r == 0)
 		r = make_sandbox(s, f);
 	if (r == 0)
 		r = start_watch(s, f);
@@ -192,6 +217,7 @@ void session_tear_down(struct session *s)
 	}
 	sandbox_free(s->sandbox);
 	s->sandbox = NULL;
+	template_use_end(&s->template);
 	if (s->slot_fd >= 0)
 		close(s->slot_fd);
 	s->slot_fd = -1;

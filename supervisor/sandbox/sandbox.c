@@ -37,7 +37,7 @@ struct making {
 	const struct sandbox_options *options;
 	struct sandbox_error *error;
 	struct launch_request request;
-	int init_cgroup_fd, workspace_fd, root_mount_fd;
+	int init_cgroup_fd, workspace_fd, template_fd, root_mount_fd;
 	int filter_fd; /* -1: the launcher's */
 };
 
@@ -45,6 +45,7 @@ static void cleanup_making(struct making *m)
 {
 	cleanup_close_fd(&m->init_cgroup_fd);
 	cleanup_close_fd(&m->workspace_fd);
+	cleanup_close_fd(&m->template_fd);
 	cleanup_close_fd(&m->root_mount_fd);
 	cleanup_close_fd(&m->filter_fd);
 }
@@ -179,6 +180,20 @@ static int open_workspace(struct making *m)
 	return 0;
 }
 
+/* The session's ids are mapped on a copy of its own. */
+static int open_template(struct making *m)
+{
+	const struct sandbox_template *t = m->options->template;
+
+	if (!t)
+		return 0;
+	int r = mount_clone(t->fd, "", false, &m->template_fd);
+	if (r < 0)
+		return sandbox_fail(m->error, SETUP_template_ids, r, "%s", t->name);
+	m->request.flags |= LAUNCH_TEMPLATE;
+	return 0;
+}
+
 /* With the host's network its resolver is reached as the host does; else one on loopback, if any.
  */
 static int fill_resolv(struct launch_request *request, enum sandbox_net net)
@@ -210,10 +225,12 @@ static int fail_launch(struct making *m, unsigned step, int r)
 {
 	char type[64];
 
-	if (step != SETUP_workspace_ids)
+	if (step != SETUP_workspace_ids && step != SETUP_template_ids)
 		return sandbox_fail(m->error, step, r, "%s", "");
-	name_file_system(m->workspace_fd, type, sizeof(type));
-	return sandbox_fail(m->error, step, r, "%s is on %s", m->options->workspace, type);
+	bool workspace = step == SETUP_workspace_ids;
+	name_file_system(workspace ? m->workspace_fd : m->template_fd, type, sizeof(type));
+	return sandbox_fail(m->error, step, r, "%s is on %s",
+			    workspace ? m->options->workspace : m->options->template->name, type);
 }
 
 /* A filter of its own for a session whose policy denies more than the table. */
@@ -243,9 +260,12 @@ static int call_launcher(struct sandbox *s, struct making *m)
 		[LAUNCH_FD_CONTROL] = theirs,
 		[LAUNCH_FD_FILTER] = m->filter_fd >= 0 ? m->filter_fd : l->filter_fd,
 		[LAUNCH_FD_INIT] = l->init_fd,
-		[LAUNCH_FD_WORKSPACE] = m->workspace_fd,
 	};
-	size_t count = m->workspace_fd < 0 ? LAUNCH_FD_WORKSPACE : LAUNCH_FD_COUNT;
+	size_t count = LAUNCH_FD_FIXED;
+	if (m->workspace_fd >= 0)
+		fds[count++] = m->workspace_fd;
+	if (m->template_fd >= 0)
+		fds[count++] = m->template_fd;
 	m->request.tasks_count = (uint32_t)limits_tasks(&s->limits, fds + count);
 	int r = launcher_start_session(l, &m->request, fds, count + m->request.tasks_count,
 				       &s->info.init_pid, answers, &step);
@@ -333,6 +353,8 @@ static int build(struct sandbox *s, struct making *m)
 	if (r == 0)
 		r = open_workspace(m);
 	if (r == 0)
+		r = open_template(m);
+	if (r == 0)
 		r = make_filter(m);
 	if (r == 0)
 		r = call_launcher(s, m);
@@ -377,6 +399,7 @@ int sandbox_create(struct launcher *l, const struct cgroup_root *root,
 		.error = ret_error,
 		.init_cgroup_fd = -1,
 		.workspace_fd = -1,
+		.template_fd = -1,
 		.root_mount_fd = -1,
 		.filter_fd = -1,
 	};
