@@ -186,6 +186,8 @@ install: all man
 	install -m 644 $(filter %.8,$(MAN)) $(MANDIR)/man8
 	install -m 644 $(B)/man/vitrine.bash $(COMPLDIR)/vitrine
 	sed 's|@sbindir@|$(PREFIX)/sbin|' supervisor/vitrined.service.in > $(UNITDIR)/vitrined.service
+	install -d $(DESTDIR)$(PREFIX)/lib/sysusers.d
+	install -m 644 exporters/vitrine-export.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/vitrine-export.conf
 	sed 's|@sbindir@|$(PREFIX)/sbin|' exporters/vitrine-export.service.in > $(UNITDIR)/vitrine-export.service
 
 # ---- tests ----------------------------------------------------------------------------------------------------------
