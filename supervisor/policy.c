@@ -7,11 +7,12 @@
 #include "policy.h"
 
 #include "jansson_cleanup.h"
+#include "record/hash.h"
+#include "record/printable.h"
 #include "redact/detector.h"
 #include "redact/shapes.h"
 
 #include <errno.h>
-#include <openssl/evp.h>
 #include <string.h>
 
 /* Reads that matter by default: the places of credentials, and all of /workspace. */
@@ -132,15 +133,13 @@ static json_t *sorted_names(json_t *set)
 	return take(array);
 }
 
-static int digest_text(const char *text, char ret_hex[65])
+static void digest_text(const char *text, char ret_hex[65])
 {
-	unsigned char digest[32];
+	uint8_t digest[HASH_SIZE];
 
-	if (!EVP_Digest(text, strlen(text), digest, NULL, EVP_sha256(), NULL))
-		return -ENOMEM;
+	hash_bytes(bytes_of(text), digest);
 	for (size_t i = 0; i < sizeof(digest); i++)
 		snprintf(ret_hex + 2 * i, 3, "%02x", digest[i]);
-	return 0;
 }
 
 /* The canonical text of @p: keys sorted, no blanks, of the environment only names. */
@@ -155,7 +154,10 @@ static int record_policy(struct policy *p, const json_t *env)
 		return -ENOMEM;
 
 	p->recorded = json_dumps(recorded, JSON_SORT_KEYS | JSON_COMPACT);
-	return p->recorded ? digest_text(p->recorded, p->sha256) : -ENOMEM;
+	if (!p->recorded)
+		return -ENOMEM;
+	digest_text(p->recorded, p->sha256);
+	return 0;
 }
 
 static void take_calls(const json_t *names, struct syscall_set *set)

@@ -179,7 +179,7 @@ PYTHON
 /usr/bin/python3 "$work/listen.py" "vitrine-test-$$" >"$work/listening" &
 listener=$!
 for _ in $(seq 100); do
-	grep -q ready "$work/listening" && break
+	grep -qs ready "$work/listening" && break
 	sleep 0.1
 done
 for net in none host; do
