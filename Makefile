@@ -65,7 +65,7 @@ vitrine-names_libs  := -lseccomp -lcap
 
 vitrine-export_main  := exporters/export_main.c
 vitrine-export_needs := exporters sinks project record
-vitrine-export_libs  := -lcurl -ljansson -lcrypto -lz -lsystemd -pthread
+vitrine-export_libs  := -lcurl -ljansson -lcrypto -lz -lzstd -lsystemd -pthread
 
 # Static and small: they are forked from for each session, and run inside it.
 vitrine-launcher_main   := supervisor/sandbox/launcher_main.c
@@ -141,7 +141,7 @@ DEPS := gcc make clang bpftool pkg-config libc6-dev
 DEPS += libbpf-dev libelf-dev zlib1g-dev libjansson-dev libssl-dev libsystemd-dev
 DEPS += libseccomp-dev libcap-dev
 DEPS += libpcre2-dev
-DEPS += libcurl4-openssl-dev
+DEPS += libcurl4-openssl-dev libzstd-dev
 # What the tests run or are linked with.
 DEPS += libcmocka-dev perl git python3 curl strace procps iproute2
 DEPS_LINT := clang-format clang-tidy cppcheck shellcheck
@@ -185,6 +185,8 @@ install: all man
 	install -m 644 $(filter %.8,$(MAN)) $(MANDIR)/man8
 	install -m 644 $(B)/man/vitrine.bash $(COMPLDIR)/vitrine
 	sed 's|@sbindir@|$(PREFIX)/sbin|' supervisor/vitrined.service.in > $(UNITDIR)/vitrined.service
+	install -d $(DESTDIR)$(PREFIX)/lib/sysusers.d
+	install -m 644 exporters/vitrine-export.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/vitrine-export.conf
 	sed 's|@sbindir@|$(PREFIX)/sbin|' exporters/vitrine-export.service.in > $(UNITDIR)/vitrine-export.service
 
 # ---- tests ----------------------------------------------------------------------------------------------------------

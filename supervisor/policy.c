@@ -65,6 +65,10 @@ const struct setting policy_settings[] = {
 	 .doc = "Root file system that the session starts from: \"host\" is the host's programs "
 		"and what everybody may read of its /etc; else the name of a template (vitrine "
 		"template), or a directory, which only root may give."},
+	{"seccomp_allow", SETTING_ALLOWED_CALLS, .max = 256, .otherwise = "[]",
+	 .doc = "System calls that are refused by default and that this session may make; only "
+		"those "
+		"that `vitrine seccomp` marks as allowable, with what it costs the record."},
 	{"seccomp_deny", SETTING_CALLS, .max = 256, .otherwise = "[]",
 	 .doc = "System calls that fail with EPERM beyond those that always do; each try is "
 		"recorded as an attempt."},
@@ -156,6 +160,15 @@ static int record_policy(struct policy *p, const json_t *env)
 	return 0;
 }
 
+static void take_calls(const json_t *names, struct syscall_set *set)
+{
+	for (size_t i = 0; i < json_array_size(names); i++) {
+		const char *name = json_string_value(json_array_get(names, i));
+
+		syscall_set_add(set, (uint32_t)syscall_number(name));
+	}
+}
+
 static void borrow_values(struct policy *p)
 {
 	const json_t *v = p->values;
@@ -173,14 +186,25 @@ static void borrow_values(struct policy *p)
 	p->secrets = json_object_get(v, "secrets");
 	p->redact_off = json_object_get(v, "redact_off");
 	p->seccomp_deny = json_object_get(v, "seccomp_deny");
-	for (size_t i = 0; i < json_array_size(p->seccomp_deny); i++) {
-		const char *name = json_string_value(json_array_get(p->seccomp_deny, i));
-
-		syscall_set_add(&p->denied, (uint32_t)syscall_number(name));
-	}
+	p->seccomp_allow = json_object_get(v, "seccomp_allow");
+	take_calls(p->seccomp_deny, &p->syscalls.denied);
+	take_calls(p->seccomp_allow, &p->syscalls.allowed);
 	p->output_cap = json_integer_value(json_object_get(v, "output_cap"));
 	p->disk_wait_s = json_integer_value(json_object_get(v, "disk_wait_s"));
 	p->ring_bytes = json_integer_value(json_object_get(v, "ring_bytes"));
+}
+
+static int check_calls(const struct policy *p, struct fault *f)
+{
+	for (uint32_t call = 0; call < SYSCALL_SET_NUMBERS; call++)
+		if (syscall_set_has(&p->syscalls.denied, call) &&
+		    syscall_set_has(&p->syscalls.allowed, call))
+			return fault_set(
+				f, -EINVAL, "bad_setting",
+				"seccomp_allow: %s: is in seccomp_deny too; allowed: in one "
+				"of the two",
+				syscall_name(call));
+	return 0;
 }
 
 /* A rule that is not there is a mistake, not a wish. */
@@ -215,7 +239,9 @@ int policy_make(const json_t *given, const json_t *env, struct policy *ret_polic
 	if (limit_settings_read(json_object_get(p.values, "limits"), &p.limits) < 0)
 		return fault_set(ret_fault, -ENOMEM, "no_memory", "out of memory");
 	borrow_values(&p);
-	r = check_rules(&p, ret_fault);
+	r = check_calls(&p, ret_fault);
+	if (r == 0)
+		r = check_rules(&p, ret_fault);
 	if (r < 0)
 		return r;
 	r = record_policy(&p, env);

@@ -99,20 +99,32 @@ static bool check_globs(const struct setting *s, struct setting_place *p)
 	return true;
 }
 
-static bool check_calls(const struct setting *s, struct setting_place *p)
+static bool check_names_of_calls(const struct setting *s, struct setting_place *p, bool to_allow)
 {
 	const json_t *array = p->value, *value;
 
 	if (!json_is_array(array) || json_array_size(array) > (size_t)s->max)
 		return false;
 	json_array_foreach (array, p->item, value) {
+		int call = json_is_string(value) ? syscall_number(json_string_value(value)) : -1;
+
 		p->value = value;
-		if (!json_is_string(value) || syscall_number(json_string_value(value)) < 0) {
+		if (call < 0 || (to_allow && !syscall_allowable((uint32_t)call))) {
 			p->item++;
 			return false;
 		}
 	}
 	return true;
+}
+
+static bool check_calls(const struct setting *s, struct setting_place *p)
+{
+	return check_names_of_calls(s, p, false);
+}
+
+static bool check_allowed_calls(const struct setting *s, struct setting_place *p)
+{
+	return check_names_of_calls(s, p, true);
 }
 
 static bool check_map(const struct setting *s, struct setting_place *p, bool env)
@@ -230,6 +242,17 @@ static json_t *schema_calls(const struct setting *s)
 			 "type", "string", "pattern", "^[a-z0-9_]+$");
 }
 
+static json_t *schema_allowed_calls(const struct setting *s)
+{
+	json_t *names = json_array();
+
+	for (size_t i = 0; i < syscall_rule_count; i++)
+		if (syscall_rules[i].price)
+			json_array_append_new(names, json_string(syscall_rules[i].name));
+	return json_pack("{s:s, s:I, s:{s:o}}", "type", "array", "maxItems", s->max, "items",
+			 "enum", names);
+}
+
 static json_t *schema_env(const struct setting *s)
 {
 	return json_pack("{s:s, s:I, s:{s:s}, s:{s:s}}", "type", "object", "maxProperties", s->max,
@@ -267,6 +290,9 @@ const struct setting_type_info setting_types[] = {
 			    "\"host\", the name of a template, or an absolute path"},
 	[SETTING_CALLS] = {check_calls, schema_calls,
 			   "an array of names of system calls that vitrine seccomp prints"},
+	[SETTING_ALLOWED_CALLS] = {check_allowed_calls, schema_allowed_calls,
+				   "an array of names of system calls that vitrine seccomp prints "
+				   "as allowable"},
 	[SETTING_ENV] = {check_env, schema_env,
 			 "an object {\"NAME\": \"value\"}, names of letters, digits and '_'"},
 	[SETTING_LABELS] =
