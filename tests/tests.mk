@@ -21,13 +21,18 @@ $(B)/tests/write-journal: $(B)/obj/tests/e2e/write_journal.o $(call archive,reco
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS) -pie -o $@ $^ -ljansson -lcrypto -lz
 
+$(B)/tests/fail_alloc.so: tests/e2e/fail_alloc.c
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu17 -O1 -Wall -Wextra -D_GNU_SOURCE -shared -fPIC -o $@ $<
+
 E2E := $(wildcard tests/e2e/*.t)
 E2E_ENV = VITRINE_BIN=$(abspath $(B)/bin) VITRINE_TESTS=$(abspath $(B)/tests)
 
 check-unit: $(UNIT) all
 	@for t in $(UNIT); do echo "== $$t"; $$t || exit 1; done
 
-check-e2e: all $(B)/tests/acts $(B)/tests/write-journal
+check-e2e: all $(B)/tests/acts $(B)/tests/write-journal $(B)/tests/fail_alloc.so
 	$(Q)$(E2E_ENV) prove $(PROVEFLAGS) $(E2E)
 
 # Proofs that take minutes or hours: outages, thousands of sessions, millions of records. Not part of check.
