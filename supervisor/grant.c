@@ -29,6 +29,7 @@ static const struct {
 	{"workspace", AT(workspace), "a directory of the user's own as /workspace", true},
 	{"root", AT(root), "the session's root as the command's user", true},
 	{"net_host", AT(net_host), "the host's network", false},
+	{"seccomp", AT(seccomp), "system calls that are refused otherwise: seccomp_allow", false},
 	{"record", AT(record), "a record of less than all: on_loss, output, redact_off, ...",
 	 false},
 #undef AT
@@ -43,7 +44,7 @@ const char grant_settings_allowed[] =
 	"an object {\"NAME\", \"@GROUP\" or \"*\": {\"sessions\": a number from 0 to 1024, "
 	"\"limits\": "
 	"an object as in a policy, \"tenant\": a name, \"allow\": an array of workspace, root, "
-	"net_host and record}}";
+	"net_host, seccomp and record}}";
 
 /* ---- a type of setting ---- */
 
@@ -243,6 +244,30 @@ static int forbid(struct fault *f, const char *what, const char *option)
 		what, option);
 }
 
+static bool is_one_of(const char *const *keys, size_t count, const char *key)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(keys[i], key))
+			return true;
+	return false;
+}
+#define IS_ONE_OF(keys, key) is_one_of(keys, sizeof(keys) / sizeof((keys)[0]), key)
+
+static int check_keys(const struct grant *g, json_t *given, struct fault *f)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach (given, key, value) {
+		bool seccomp = IS_ONE_OF(seccomp_keys, key);
+
+		if (IS_ONE_OF(free_keys, key) || (seccomp ? g->seccomp : g->record))
+			continue;
+		return forbid(f, key, seccomp ? "seccomp" : "record");
+	}
+	return 0;
+}
+
 static int apply_limits(const struct grant *g, json_t *given, struct fault *f)
 {
 	cleanup(json) json_t *limits = json_deep_copy(json_object_get(g->row, "limits"));
@@ -273,10 +298,10 @@ int grant_apply(const struct grant *g, json_t *given, struct fault *ret_fault)
 				 "tenant: your sessions belong to tenant %s", tenant);
 	if (tenant && json_object_set_new(given, "tenant", json_string(tenant)) < 0)
 		return fault_set(ret_fault, -ENOMEM, "no_memory", "out of memory");
-	for (size_t i = 0; !g->record && i < sizeof(record_keys) / sizeof(record_keys[0]); i++)
-		if (json_object_get(given, record_keys[i]))
-			return forbid(ret_fault, record_keys[i], "record");
-	return apply_limits(g, given, ret_fault);
+	int r = settings_check(policy_settings, given, ret_fault);
+	if (r == 0)
+		r = check_keys(g, given, ret_fault);
+	return r < 0 ? r : apply_limits(g, given, ret_fault);
 }
 
 /*

@@ -15,7 +15,7 @@ struct grant {
 	const json_t *row;	  /* borrowed from the configuration; NULL: all, for root */
 	uint64_t sessions;	  /* alive at once, of this user */
 	struct limit_values most; /* of each limit; 0: as the user likes */
-	bool net_host, root, workspace, record;
+	bool net_host, root, workspace, seccomp, record;
 	gid_t *groups; /* owned; the user's, as the kernel has them */
 	size_t group_count;
 };

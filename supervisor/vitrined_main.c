@@ -152,6 +152,7 @@ static const struct command vitrined = {
 		 "A JSON object; an option overrides its key.\n\n"
 		 "  state, socket   as the options\n"
 		 "  key_file        the deployment key\n"
+		 "  readers_group   group that may read records, if the host has it: vitrine-export\n"
 		 "  recorder_user   user that the recorder runs as\n"
 		 "  ring_bytes      size of each session's ring between kernel and recorder\n"
 		 "  rings           rings that are made ahead\n"
@@ -169,8 +170,9 @@ static const struct command vitrined = {
 		 "               workspace  a directory as /workspace. It has to belong to the user, and to a group of the user's\n"
 		 "               root       --user root, the session's root\n"
 		 "               net_host   --net host\n"
-		 "               record     policies that record less: on_loss, output, output_cap, redact_off, watch_reads,\n"
-		 "                          disk_wait_s, ring_bytes\n\n"
+		 "               seccomp    seccomp_allow\n"
+		 "               record     policies that record otherwise: on_loss, output, output_cap, redact_off, redact_rules,\n"
+		 "                          watch_reads, disk_wait_s, ring_bytes\n\n"
 		 "A user sees, signals and ends sessions of the user's own alone. Records are root's to read.\n\n"
 		 "  {\"users\": {\"ci\": {\"sessions\": 32, \"allow\": []},\n"
 		 "             \"@vitrine\": {\"sessions\": 4, \"limits\": {\"memory\": \"2G\", \"pids\": 512, \"cpu\": 2, \"wall\": \"1h\"}}}}"},
@@ -182,6 +184,5 @@ static const struct command vitrined = {
 
 int main(int argc, char **argv)
 {
-	json_wipe_freed();
 	return command_main("vitrined", &vitrined, argc, argv);
 }
