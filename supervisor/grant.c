@@ -36,9 +36,11 @@ static const struct {
 };
 #define OPTIONS (sizeof(options) / sizeof(options[0]))
 
-/* Keys of a policy that say less is recorded, or otherwise than the daemon's owner wants it. */
-static const char *const record_keys[] = {"disk_wait_s", "on_loss",    "output",     "output_cap",
-					  "redact_off",	 "ring_bytes", "watch_reads"};
+/* What of a policy is anybody's, as far as grant_check goes along, and what of it needs a name in
+ * "allow". A key that stands in neither list needs "record". */
+static const char *const free_keys[] = {"env",	   "labels",	   "limits", "net",  "rootfs",
+					"secrets", "seccomp_deny", "tenant", "user", "workspace"};
+static const char *const seccomp_keys[] = {"seccomp_allow"};
 
 const char grant_settings_allowed[] =
 	"an object {\"NAME\", \"@GROUP\" or \"*\": {\"sessions\": a number from 0 to 1024, "
