@@ -150,6 +150,7 @@ RECEIVERS := rsyslog syslog-ng-core clickhouse-server
 DEPS_LINT := clang-format clang-tidy cppcheck shellcheck
 DEPS_FUZZ := libclang-rt-14-dev
 DEPS_BENCH := bubblewrap auditd
+DEPS_BENCH_REDACT := g++ libre2-dev
 DEPS_KERNELS := qemu-system-x86 busybox-static erofs-utils cpio kmod xz-utils zstd lz4
 
 install_packages = @missing=$$(for p in $(1); do dpkg-query -W -f '$${db:Status-Status}\n' $$p 2>/dev/null | grep -qx installed || echo $$p; done); \

@@ -117,7 +117,7 @@ static int load_key(struct host *h, struct fault *f)
 
 static int make_shapes(struct host *h, struct fault *f)
 {
-	int r = shapes_new(&h->shapes);
+	int r = shapes_new(SHAPES_READ, &h->shapes);
 
 	return r < 0 ? fault_set(f, r, "redact", "cannot set up redaction: %s", strerror(-r)) : 0;
 }

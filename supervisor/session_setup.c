@@ -104,7 +104,7 @@ static int make_sandbox(struct session *s, struct fault *f)
 		.slot = s->slot,
 		.workspace = p->workspace,
 		.template = s->template.root_fd < 0 ? NULL : &template,
-		.denied = p->denied,
+		.syscalls = p->syscalls,
 		.net = strcmp(p->net, "host") == 0 ? SANDBOX_NET_HOST : SANDBOX_NET_NONE,
 		.workspace_for_root = strcmp(p->user, "root") == 0,
 		.upper_bytes = p->limits.disk_bytes,
@@ -179,7 +179,7 @@ static int start_watch(struct session *s, struct fault *f)
 		return fail(s, f, "sensors", r, why.text);
 
 	s->missed_before = sensors_missed(h->sensors);
-	sensors_deny(h->sensors, &s->request.policy.denied);
+	sensors_deny(h->sensors, &s->request.policy.syscalls.denied);
 	r = sensors_open_session(h->sensors, &subject, &s->watch);
 	if (r < 0) {
 		host_unwatch(h);

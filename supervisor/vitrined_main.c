@@ -154,6 +154,5 @@ static const struct command vitrined = {
 
 int main(int argc, char **argv)
 {
-	json_wipe_freed();
 	return command_main("vitrined", &vitrined, argc, argv);
 }
