@@ -27,18 +27,21 @@ $(B)/tests/fail_alloc.so: tests/e2e/fail_alloc.c
 	$(Q)$(CC) -std=gnu17 -O1 -Wall -Wextra -D_GNU_SOURCE -shared -fPIC -o $@ $<
 
 E2E := $(wildcard tests/e2e/*.t)
-E2E_ENV = VITRINE_BIN=$(abspath $(B)/bin) VITRINE_TESTS=$(abspath $(B)/tests)
+E2E_ENV = VITRINE_BIN=$(abspath $(B)/bin) VITRINE_TESTS=$(abspath $(B)/tests) VITRINE_RECEIVERS=$(abspath build/receivers)
 
 check-unit: $(UNIT) all
 	@for t in $(UNIT); do echo "== $$t"; $$t || exit 1; done
 
-check-e2e: all $(B)/tests/acts $(B)/tests/write-journal $(B)/tests/fail_alloc.so
+deps-receivers:
+	$(Q)sh tests/receivers.sh build/receivers $(RECEIVERS)
+
+check-e2e: deps-receivers all $(B)/tests/acts $(B)/tests/write-journal $(B)/tests/fail_alloc.so
 	$(Q)$(E2E_ENV) prove $(PROVEFLAGS) $(E2E)
 
 # Proofs that take minutes or hours: outages, thousands of sessions, millions of records. Not part of check.
 SOAK := $(wildcard tests/soak/*.t)
 
-soak: deps all $(B)/tests/acts $(B)/tests/write-journal $(B)/tests/loops
+soak: deps deps-receivers all $(B)/tests/acts $(B)/tests/write-journal $(B)/tests/loops
 	$(Q)$(E2E_ENV) prove $(PROVEFLAGS) $(SOAK)
 
 # ---- other kernels, in QEMU: the acts, unchanged, on a pure cgroup v2 hierarchy ------------------------------------
