@@ -53,8 +53,12 @@ static int make_manifest(struct session *s)
 static int make_directory(struct session *s, struct fault *f)
 {
 	struct host *h = s->host;
-	int r = session_dir_create(h->sessions_fd, h->recorder_uid, h->recorder_gid, s->manifest.id,
-				   &s->dir_fd);
+	const struct session_dir_owner owner = {
+		.uid = h->recorder_uid,
+		.gid = h->has_readers ? h->readers_gid : h->recorder_gid,
+		.group_reads = h->has_readers,
+	};
+	int r = session_dir_create(h->sessions_fd, &owner, s->manifest.id, &s->dir_fd);
 	if (r < 0)
 		return fault_set(f, r, "state", "state directory %s: %s", h->config.state,
 				 strerror(-r));

@@ -54,6 +54,7 @@ struct recording_options {
 	const json_t *watch_reads;
 	const json_t *redact_off;	 /* names of rules; NULL: none */
 	struct syscall_changes syscalls; /* of the policy */
+	const json_t *redact_rules;	 /* of the policy; NULL: none */
 	const struct redact_secret *secrets;
 	size_t secret_count;
 	const struct checkpoints_key *key; /* signs it; borrowed for the opening; NULL: unsigned */

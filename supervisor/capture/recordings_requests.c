@@ -44,7 +44,7 @@ static int set_up_redaction(struct call *c)
 {
 	struct redactor *redactor = NULL;
 	uint8_t digest[EVENT_DIGEST_SIZE];
-	int e = shapes_new(&c->all->shapes);
+	int e = shapes_new(SHAPES_MACHINE_CODE, &c->all->shapes);
 
 	c->all->host.shapes = c->all->shapes;
 	if (e == 0)
@@ -247,6 +247,7 @@ static int read_options(struct call *c, struct recording_options *o)
 	o->output = output;
 	o->watch_reads = json_object_get(c->body, "watch_reads");
 	o->redact_off = json_object_get(c->body, "redact_off");
+	o->redact_rules = json_object_get(c->body, "redact_rules");
 	read_calls(json_object_get(c->body, "seccomp_deny"), &o->syscalls.denied);
 	read_calls(json_object_get(c->body, "seccomp_allow"), &o->syscalls.allowed);
 	o->journal_fd = call_borrow_fd(c, "journal");
