@@ -98,17 +98,17 @@ static int take_template(struct session *s, struct fault *f)
 static int check_workspace(struct session *s, struct fault *f)
 {
 	const struct config *c = &s->host->config;
-	const char *slash = strrchr(c->key_file, '/');
+	const char *path = s->request.policy.workspace;
 	char keys[PATH_MAX];
 	struct fault why = {0};
 
-	if (!s->request.policy.workspace)
+	if (!path)
 		return 0;
+	const char *slash = strrchr(c->key_file, '/');
 	snprintf(keys, sizeof(keys), "%.*s", slash > c->key_file ? (int)(slash - c->key_file) : 1,
 		 c->key_file);
 	const struct kept_place kept[] = {{c->state, true}, {keys, false}, {RUN_DIR, true}};
-	int r = workspace_check(s->request.policy.workspace, kept, sizeof(kept) / sizeof(kept[0]),
-				&why);
+	int r = workspace_check(path, kept, sizeof(kept) / sizeof(kept[0]), &why);
 	return r < 0 ? fail(s, f, "workspace", r, why.text) : 0;
 }
 
