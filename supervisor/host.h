@@ -14,6 +14,8 @@
 #include <limits.h>
 #include <systemd/sd-event.h>
 
+#define RUN_DIR "/run/vitrine"
+
 struct session;
 
 struct host {
