@@ -6,6 +6,7 @@
 #include "../supervisor/record/base64.h"
 #include "../supervisor/record/checkpoints.h"
 #include "../supervisor/record/cleanup.h"
+#include "../supervisor/record/jansson_cleanup.h"
 #include "../supervisor/record/json.h"
 #include "../supervisor/record/merkle.h"
 #include "../supervisor/record/reader.h"
@@ -17,11 +18,6 @@
 #define CHECKPOINTS_MOST (1u << 30)
 #define LEDGER_MOST (256u << 20)
 #define LEAVES_MOST (UINT64_C(1) << 26)
-
-static void cleanup_json(json_t **json)
-{
-	json_decref(*json);
-}
 
 static void cleanup_reader(struct reader **reader)
 {
@@ -125,7 +121,7 @@ static int read_leaves(struct proof *p, int dir_fd, uint64_t seq, uint64_t size)
 	for (uint64_t n = 0; n < size; n++) {
 		if (reader_next(reader, &e) != READER_RECORD || e.seq != n + 1)
 			return -EBADMSG;
-		merkle_leaf(p->tree, reader_payload(reader), p->leaves[n]);
+		merkle_leaf(reader_payload(reader), p->leaves[n]);
 		merkle_add_leaf(p->tree, p->leaves[n]);
 		r = e.seq == seq ? keep_record(p, reader, &e) : 0;
 		if (r)
@@ -137,8 +133,7 @@ static int read_leaves(struct proof *p, int dir_fd, uint64_t seq, uint64_t size)
 static json_t *path_json(struct proof *p, uint64_t seq, uint64_t size)
 {
 	uint8_t path[MERKLE_PATH_MAX][HASH_SIZE];
-	size_t length =
-		merkle_prove(p->tree, (const uint8_t(*)[HASH_SIZE])p->leaves, size, seq - 1, path);
+	size_t length = merkle_prove((const uint8_t(*)[HASH_SIZE])p->leaves, size, seq - 1, path);
 	json_t *array = json_array();
 
 	for (size_t i = 0; i < length; i++)

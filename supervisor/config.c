@@ -17,9 +17,16 @@
 #define KEY_SIZE 32
 
 const struct setting config_settings[] = {
+	{"group", SETTING_NAME, .max = 32, .otherwise = "\"vitrine\"",
+	 .doc = "Group whose members may connect; where the host has none of this name only root "
+		"may."},
 	{"key_file", SETTING_PATH,
 	 .doc = "The deployment key, under which digests and tags in records are made; outside the "
 		"state directory. Default: the name of the state directory and .key."},
+	{"readers_group", SETTING_NAME, .max = 32, .otherwise = "\"vitrine-export\"",
+	 .doc = "Group that may read records. Where the host has none of this name, only root and "
+		"the "
+		"recorder may."},
 	{"recorder_user", SETTING_NAME, .max = 32, .otherwise = "\"vitrine-recorder\"",
 	 .doc = "User that the recorder runs as. Where the host has none of this name it runs as "
 		"uid and gid 64742."},
@@ -33,6 +40,11 @@ const struct setting config_settings[] = {
 	 .doc = "Where clients connect."},
 	{"state", SETTING_PATH, .otherwise = "\"" STORE_DEFAULT_STATE "\"",
 	 .doc = "The state directory, which holds the records."},
+	{"users", SETTING_USERS, .otherwise = "{\"@vitrine\": {}}",
+	 .doc = "What users other than root may ask for: of NAME, @GROUP or * the sessions at "
+		"once, "
+		"the most of each limit, the tenant and what is allowed beside; the first row that "
+		"a user belongs to counts."},
 	{NULL},
 };
 
@@ -65,7 +77,10 @@ static void borrow_values(struct config *c)
 	c->state = json_string_value(json_object_get(c->values, "state"));
 	c->socket = json_string_value(json_object_get(c->values, "socket"));
 	c->key_file = json_string_value(json_object_get(c->values, "key_file"));
+	c->readers_group = json_string_value(json_object_get(c->values, "readers_group"));
 	c->recorder_user = json_string_value(json_object_get(c->values, "recorder_user"));
+	c->group = json_string_value(json_object_get(c->values, "group"));
+	c->users = json_object_get(c->values, "users");
 	c->ring_bytes = json_integer_value(json_object_get(c->values, "ring_bytes"));
 	c->rings = json_integer_value(json_object_get(c->values, "rings"));
 	c->sessions_max = json_integer_value(json_object_get(c->values, "sessions_max"));

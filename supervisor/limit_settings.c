@@ -66,14 +66,21 @@ static const struct limit {
 	{"file_size", UNIT_BYTES, 1, NUMBER_MAX, AT(file_size_bytes), "Size of each file."},
 	{"output", UNIT_BYTES, 1, NUMBER_MAX, AT(output_bytes),
 	 "Bytes that the command may write to standard output, standard error or its terminal."},
+	{"cpu_weight", UNIT_NUMBER, 1, 10000, AT(cpu_weight),
+	 "Share of processors where others want them too, from 1 to 10000; 100 is everybody's who "
+	 "has not asked."},
+	{"io", UNIT_BYTES, 4096, NUMBER_MAX, AT(io_bytes),
+	 "Bytes a second that may be read from each disk, and as many that may be written; at "
+	 "least 4K."},
 #undef AT
 };
 
 #define LIMIT_COUNT (sizeof(limits) / sizeof(limits[0]))
 
 const char limit_settings_allowed[] =
-	"an object of memory, disk, file_size, output (bytes, or as \"64M\"), pids, inodes, files "
-	"(numbers), cpu (\"1.5\") and wall (seconds, or as \"500ms\", \"2m\")";
+	"an object of memory, disk, file_size, output, io (bytes, or as \"64M\"), pids, inodes, "
+	"files, "
+	"cpu_weight (numbers), cpu (\"1.5\") and wall (seconds, or as \"500ms\", \"2m\")";
 
 static const struct limit *find_limit(const char *name)
 {
@@ -189,6 +196,25 @@ int limit_settings_read(json_t *object, struct limit_values *ret_values)
 		memcpy((char *)ret_values + l->offset, &value, sizeof(value));
 		if (json_object_set_new(object, l->name, canonical(l, value)) < 0)
 			return -ENOMEM;
+	}
+	return 0;
+}
+
+int limit_settings_within(json_t *given, const struct limit_values *most, struct fault *ret_fault)
+{
+	for (size_t i = 0; i < LIMIT_COUNT; i++) {
+		const struct limit *l = &limits[i];
+		const json_t *value = json_object_get(given, l->name);
+		uint64_t asked, allowed;
+
+		memcpy(&allowed, (const char *)most + l->offset, sizeof(allowed));
+		if (!value || !allowed || !value_of(l, value, &asked) || asked <= allowed)
+			continue;
+		cleanup(json) json_t *most_json = canonical(l, allowed);
+		cleanup(free) char *text = json_dumps(most_json, JSON_ENCODE_ANY);
+		return fault_set(ret_fault, -EPERM, "forbidden",
+				 "limits.%s: this vitrined allows you at most %s", l->name,
+				 text ? text : "?");
 	}
 	return 0;
 }

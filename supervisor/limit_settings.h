@@ -8,9 +8,9 @@
 
 /* What is in force; 0: no limit. */
 struct limit_values {
-	uint64_t memory_bytes, pids, cpu_milli, wall_ms;
+	uint64_t memory_bytes, pids, cpu_milli, cpu_weight, wall_ms;
 	uint64_t disk_bytes, inodes;
-	uint64_t files, file_size_bytes, output_bytes;
+	uint64_t files, file_size_bytes, output_bytes, io_bytes;
 };
 
 /* For the table of types of settings. */
@@ -23,6 +23,10 @@ extern const char limit_settings_allowed[];
  * where they are whole in bytes, processors or seconds. 0 or -ENOMEM.
  */
 int limit_settings_read(json_t *limits, struct limit_values *ret_values);
+
+/* Whether none of the limits in @given (unchecked) is above @most. 0, or -EPERM with a fault that
+ * names it. */
+int limit_settings_within(json_t *given, const struct limit_values *most, struct fault *ret_fault);
 
 /*
  * Put what an option "KEY=VALUE,KEY=VALUE" says into @limits. 0, or -EINVAL with a fault that says

@@ -3,13 +3,14 @@
 
 #include "control.h"
 #include "jansson_cleanup.h"
+#include "record/hash.h"
 #include "record/json.h"
 #include "redact/redact.h"
+#include "redact/rules.h"
 #include "redact/shapes.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <openssl/evp.h>
 #include <pwd.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -87,23 +88,28 @@ static json_t *sensors_array(const struct sensors *sensors)
 	return array;
 }
 
-/* Of the table that was compiled in, and of the names that are switched off, in their order. */
+/* Of the table that was compiled in, and of what the policy makes of it. */
 static void put_rules(json_t *fields, const struct policy *p)
 {
 	cleanup(free) char *off = json_dumps(p->redact_off, JSON_COMPACT | JSON_ENCODE_ANY);
+	cleanup(free) char *changes =
+		json_dumps(p->redact_rules, JSON_COMPACT | JSON_ENCODE_ANY | JSON_SORT_KEYS);
 	uint8_t digest[32], in_force[32];
 	char hex[65];
-	EVP_MD_CTX *hash = off ? EVP_MD_CTX_new() : NULL;
+	struct hash h;
 
+	if (!off || !changes)
+		return;
 	shapes_digest(digest);
-	if (hash && EVP_DigestInit_ex(hash, EVP_sha256(), NULL) &&
-	    EVP_DigestUpdate(hash, digest, sizeof(digest)) &&
-	    EVP_DigestUpdate(hash, off, strlen(off)) && EVP_DigestFinal_ex(hash, in_force, NULL)) {
-		for (size_t i = 0; i < sizeof(in_force); i++)
-			snprintf(hex + 2 * i, 3, "%02x", in_force[i]);
-		put(fields, "redact_rules_sha256", hex);
-	}
-	EVP_MD_CTX_free(hash);
+	hash_begin(&h);
+	hash_add(&h, digest, sizeof(digest));
+	hash_add(&h, off, strlen(off));
+	if (json_array_size(p->redact_rules))
+		hash_add(&h, changes, strlen(changes));
+	hash_end(&h, in_force);
+	for (size_t i = 0; i < sizeof(in_force); i++)
+		snprintf(hex + 2 * i, 3, "%02x", in_force[i]);
+	put(fields, "redact_rules_sha256", hex);
 }
 
 json_t *session_start_fields(const struct session *s)
@@ -122,7 +128,9 @@ json_t *session_start_fields(const struct session *s)
 	put(fields, "network", p->net);
 	put(fields, "on_loss", p->on_loss);
 	json_object_set_new(fields, "tty", json_boolean(s->request.tty));
-	json_object_set_new(fields, "template", json_pack("{s:s}", "name", "host"));
+	json_object_set_new(fields, "template",
+			    json_pack("{s:s, s:s*}", "name", p->rootfs, "digest",
+				      s->template.digest[0] ? s->template.digest : NULL));
 	json_object_set_new(fields, "policy", json_loads(p->recorded, 0, NULL));
 	put(fields, "policy_sha256", p->sha256);
 	put_rules(fields, p);
@@ -230,7 +238,8 @@ static int redact_texts(struct redactor *redactor, const struct session_request 
 }
 
 /* A redactor that knows the session's secrets; they lie in the request's JSON meanwhile. */
-static int new_redactor(const struct session *s, struct redactor **ret_redactor)
+static int new_redactor(const struct session *s, const struct shapes *shapes,
+			struct redactor **ret_redactor)
 {
 	size_t count = json_array_size(s->request.secrets), i;
 	cleanup(free) struct redact_secret *secrets = calloc(count + 1, sizeof(*secrets));
@@ -246,7 +255,7 @@ static int new_redactor(const struct session *s, struct redactor **ret_redactor)
 		secrets[i].value = values[i];
 	}
 	if (r == 0)
-		r = redactor_new(s->host->key, s->host->shapes, secrets, count, ret_redactor);
+		r = redactor_new(s->host->key, shapes, secrets, count, ret_redactor);
 	for (i = 0; values && i < count; i++) {
 		if (values[i])
 			explicit_bzero(values[i], secrets[i].size);
@@ -257,11 +266,19 @@ static int new_redactor(const struct session *s, struct redactor **ret_redactor)
 
 int session_manifest_texts(const struct session *s, struct manifest *m)
 {
+	const json_t *rules = s->request.policy.redact_rules;
+	struct shapes *changed = NULL;
 	struct redactor *redactor = NULL;
-	int r = new_redactor(s, &redactor);
+	char why[RULES_WHY];
+	int r = 0;
 
+	if (json_array_size(rules))
+		r = shapes_change(s->host->shapes, rules, &changed, why);
+	if (r == 0)
+		r = new_redactor(s, changed ? changed : s->host->shapes, &redactor);
 	if (r == 0)
 		r = redact_texts(redactor, &s->request, m);
 	redactor_free(redactor);
+	shapes_free(changed);
 	return r;
 }

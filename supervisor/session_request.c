@@ -5,12 +5,14 @@
 #include "session_request.h"
 
 #include "control.h"
+#include "grant.h"
 #include "jansson_cleanup.h"
 #include "text_list.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
+#include <unistd.h>
 
 #define ARGUMENTS_MAX (1 << 20)
 #define ENV_MAX 8192
@@ -28,8 +30,11 @@ void session_request_free(struct session_request *r)
 	text_list_free(r->argv);
 	text_list_free(r->env);
 	free(r->cwd);
+	json_decref(r->template);
 	json_decref(r->secrets);
-	*r = (struct session_request){0};
+	if (r->workspace_fd >= 0)
+		close(r->workspace_fd);
+	*r = (struct session_request){.workspace_fd = -1};
 }
 
 static void cleanup_request(struct session_request *r)
@@ -55,7 +60,7 @@ static int get_text(const json_t *value, char **ret_text)
 /* ---- the policy in force ---- */
 
 /* Fields of the request that override keys of the policy. */
-static const char *const overrides[] = {"net", "on_loss", "user", "workspace", "tenant"};
+static const char *const overrides[] = {"net", "on_loss", "user", "workspace", "tenant", "rootfs"};
 
 /* Members of an object of the request stand beside those of the policy's. */
 static int merge(const json_t *body, json_t *given, const char *key)
@@ -85,7 +90,8 @@ static int apply_overrides(const json_t *body, json_t *given)
 	return r < 0 ? r : merge(body, given, "limits");
 }
 
-static int read_policy(const json_t *body, struct session_request *r, struct fault *f)
+static int read_policy(const json_t *body, const struct grant *grant, struct session_request *r,
+		       struct fault *f)
 {
 	const json_t *policy = json_object_get(body, "policy");
 	cleanup(json) json_t *given = policy ? json_copy((json_t *)policy) : json_object();
@@ -94,10 +100,28 @@ static int read_policy(const json_t *body, struct session_request *r, struct fau
 		return refuse(f, "policy", "an object");
 	if (apply_overrides(body, given) < 0)
 		return fault_set(f, -ENOMEM, "no_memory", "out of memory");
+	int e = grant_apply(grant, given, f);
+	if (e < 0)
+		return e;
 	const json_t *env = json_object_get(body, "env");
 	if (env && !json_is_object(env))
 		return refuse(f, "env", "an object {\"NAME\": value}");
 	return policy_make(given, env, &r->policy, f);
+}
+
+/* A name is the record's, the descriptor is what is bound: they have to be of one directory. */
+static int check_workspace(struct session_request *r, struct fault *f)
+{
+	char link[64], path[PATH_MAX];
+
+	if (r->workspace_fd < 0)
+		return 0;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", r->workspace_fd);
+	ssize_t n = readlink(link, path, sizeof(path) - 1);
+	path[n < 0 ? 0 : n] = 0;
+	if (!r->policy.workspace || strcmp(r->policy.workspace, path) != 0)
+		return refuse(f, "workspace", "the path of the directory whose descriptor comes");
+	return 0;
 }
 
 /* ---- the command ---- */
@@ -181,6 +205,17 @@ static int read_terminal(const json_t *body, struct session_request *r, struct f
 	r->tty = json_is_true(tty);
 	int e = read_size(body, "columns", 80, &r->columns, f);
 	return e < 0 ? e : read_size(body, "rows", 24, &r->rows, f);
+}
+
+/* What root read of the directory that is the root file system. */
+static int read_template(const json_t *body, struct session_request *r, struct fault *f)
+{
+	json_t *template = json_object_get(body, "template");
+
+	if (template && !json_is_object(template))
+		return refuse(f, "template", "an object {\"digest\": text, \"stamp\": text}");
+	r->template = json_incref(template);
+	return 0;
 }
 
 /* ---- environment and secrets ---- */
@@ -280,21 +315,26 @@ static int read_environment(const json_t *body, struct session_request *r, struc
 	return e;
 }
 
-int session_request_parse(const json_t *body, struct session_request *ret_request,
-			  struct fault *ret_fault)
+int session_request_parse(const json_t *body, const struct grant *grant, int workspace_fd,
+			  struct session_request *ret_request, struct fault *ret_fault)
 {
-	cleanup(request) struct session_request request = {0};
+	cleanup(request) struct session_request request = {.workspace_fd = workspace_fd};
 	static int (*const steps[])(const json_t *, struct session_request *, struct fault *) = {
-		read_policy, read_command, read_name, read_cwd, read_terminal, read_environment,
+		read_command, read_name, read_cwd, read_terminal, read_template, read_environment,
 	};
 
+	int r = read_policy(body, grant, &request, ret_fault);
+	if (r == 0)
+		r = check_workspace(&request, ret_fault);
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-		int r = steps[i](body, &request, ret_fault);
+		r = steps[i](body, &request, ret_fault);
 		if (r < 0)
 			return r;
 	}
 
 	*ret_request = request;
-	request = (struct session_request){0};
+	request = (struct session_request){.workspace_fd = -1};
 	return 0;
 }
