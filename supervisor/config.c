@@ -16,16 +16,20 @@
 
 #define KEY_SIZE 32
 
+static const char *const log_levels[] = {"notice", "debug", NULL};
+
 const struct setting config_settings[] = {
 	{"key_file", SETTING_PATH,
 	 .doc = "The deployment key, under which digests and tags in records are made; outside the "
 		"state directory. Default: the name of the state directory and .key."},
+	{"log_level", SETTING_CHOICE, log_levels, .otherwise = "\"notice\"",
+	 .doc = "How much is logged; debug tells of each session how long its steps took."},
 	{"recorder_user", SETTING_NAME, .max = 32, .otherwise = "\"vitrine-recorder\"",
 	 .doc = "User that the recorder runs as. Where the host has none of this name it runs as "
 		"uid and gid 64742."},
 	{"ring_bytes", SETTING_NUMBER, .min = 4 << 20, .max = 1 << 30, .otherwise = "16777216",
 	 .doc = "Size of each session's ring between kernel and recorder; a power of two."},
-	{"rings", SETTING_NUMBER, .min = 1, .max = 1024, .otherwise = "4",
+	{"rings", SETTING_NUMBER, .min = 1, .max = 1024, .otherwise = "8",
 	 .doc = "Rings that are made ahead."},
 	{"sessions_max", SETTING_NUMBER, .min = 1, .max = 1024, .otherwise = "1024",
 	 .doc = "Sessions that may live at once."},
@@ -66,6 +70,8 @@ static void borrow_values(struct config *c)
 	c->socket = json_string_value(json_object_get(c->values, "socket"));
 	c->key_file = json_string_value(json_object_get(c->values, "key_file"));
 	c->recorder_user = json_string_value(json_object_get(c->values, "recorder_user"));
+	c->is_debugged =
+		strcmp(json_string_value(json_object_get(c->values, "log_level")), "debug") == 0;
 	c->ring_bytes = json_integer_value(json_object_get(c->values, "ring_bytes"));
 	c->rings = json_integer_value(json_object_get(c->values, "rings"));
 	c->sessions_max = json_integer_value(json_object_get(c->values, "sessions_max"));

@@ -3,6 +3,8 @@
 
 #include "settings.h"
 
+#include <stdbool.h>
+
 extern const struct setting config_settings[];
 
 struct config {
@@ -14,6 +16,7 @@ struct config {
 	uint64_t ring_bytes;
 	uint32_t rings;
 	uint32_t sessions_max;
+	bool is_debugged; /* log_level is debug */
 };
 
 /*

@@ -141,6 +141,7 @@ static int start_recorder(struct host *h, struct fault *f)
 		.key = h->key,
 		.uid = h->recorder_uid,
 		.gid = h->recorder_gid,
+		.rings = h->config.rings,
 		.numbers_fd = sensors_map_fd(h->sensors, "numbers"),
 		.losses_fd = sensors_map_fd(h->sensors, "losses"),
 		.written_files_fd = sensors_map_fd(h->sensors, "written_files"),
@@ -149,12 +150,21 @@ static int start_recorder(struct host *h, struct fault *f)
 	return recorder_start(&options, &h->recorder, f);
 }
 
+static int start_workers(struct host *h, struct fault *f)
+{
+	int r = worker_start(h->loop, &h->starts);
+
+	if (r == 0)
+		r = worker_start(h->loop, &h->ends);
+	return r < 0 ? fault_set(f, r, "loop", "cannot start a thread: %s", strerror(-r)) : 0;
+}
+
 int host_open(const struct config *config, const struct log *log, sd_event *loop,
 	      struct host *ret_host, struct fault *ret_fault)
 {
 	static int (*const steps[])(struct host *, struct fault *) = {
 		start_launcher,	    open_state,	  load_key,	make_shapes,
-		find_recorder_user, open_cgroups, load_sensors, start_recorder,
+		find_recorder_user, open_cgroups, load_sensors, start_recorder, start_workers,
 	};
 
 	*ret_host = (struct host){
@@ -179,6 +189,9 @@ int host_open(const struct config *config, const struct log *log, sd_event *loop
 void host_close(struct host *h)
 {
 	h->detach = sd_event_source_disable_unref(h->detach);
+	worker_stop(h->starts);
+	worker_stop(h->ends);
+	h->starts = h->ends = NULL;
 	recorder_stop(h->recorder);
 	h->recorder = NULL;
 	if (h->sensors)

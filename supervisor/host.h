@@ -9,6 +9,7 @@
 #include "log.h"
 #include "recorder_client.h"
 #include "sandbox/sandbox.h"
+#include "worker.h"
 
 #include <limits.h>
 #include <systemd/sd-event.h>
@@ -29,6 +30,8 @@ struct host {
 	struct cgroup_root cgroups;
 	struct sensors *sensors;
 	struct recorder *recorder;
+	struct worker *starts, *ends; /* make durable what sessions begin and end with */
+	_Atomic uint64_t ledger_added, ledger_settled; /* lines of ends */
 	uint32_t slot_hint;
 	size_t watched;		  /* sessions that the sensors watch */
 	sd_event_source *detach;  /* runs when there is none any more */

@@ -40,6 +40,8 @@ void session_free(struct session *s)
 			break;
 		}
 	session_tear_down(s);
+	session_settle_forget(s);
+	free(s->phases);
 	session_request_free(&s->request);
 	manifest_free(&s->manifest);
 	if (s->dir_fd >= 0)
@@ -72,7 +74,7 @@ json_t *session_describe(const struct session *s)
 
 	return json_pack("{s:s, s:s?, s:s?, s:s, s:I, s:o?}", "id", m->id, "name", m->name,
 			 "tenant", m->tenant, "state",
-			 m->state == SESSION_RUNNING ? "running" : "starting", "started_ns",
+			 s->is_ready ? "running" : "starting", "started_ns",
 			 (json_int_t)m->started_ns, "command",
 			 json_loads(m->command ? m->command : "null", JSON_DECODE_ANY, NULL));
 }
@@ -103,11 +105,7 @@ static int prepare_command(struct session *s)
 	if (r < 0)
 		return session_decide_failed(s, "cgroup", r, NULL), r;
 
-	s->manifest.state = SESSION_RUNNING;
-	r = manifest_write(s->dir_fd, &s->manifest);
-	if (r < 0)
-		return session_decide_failed(s, "state", r, NULL), r;
-
+	s->is_ready = true;
 	r = record_ready(s);
 	if (r == 0)
 		r = recorder_exec(s->host->recorder, s->manifest.id, SESSION_EXEC, s->exec_cgroup,
@@ -115,6 +113,7 @@ static int prepare_command(struct session *s)
 	if (r < 0)
 		return session_decide_failed(s, "record", r, NULL), r;
 	s->stage = SESSION_EXECING;
+	phases_mark(s->phases, "prepared");
 	if (s->client.started)
 		s->client.started(s->client.context, s->manifest.id);
 	return 0;
@@ -122,6 +121,7 @@ static int prepare_command(struct session *s)
 
 static void opened(struct session *s, const struct recorder_message *m)
 {
+	phases_mark(s->phases, "opened");
 	if (m->error) {
 		session_refuse(s, m);
 		return;
@@ -139,6 +139,7 @@ static struct session *new_session(struct host *h)
 	if (!s)
 		return NULL;
 	s->host = h;
+	s->phases = h->config.is_debugged ? phases_new() : NULL;
 	s->dir_fd = s->slot_fd = -1;
 	s->streams = (struct streams)STREAMS_NONE;
 	s->started_boot_ns = session_clock_ns(CLOCK_BOOTTIME);

@@ -78,16 +78,30 @@ static int end_manifest(struct session *s, const struct recorder_message *m)
 	manifest->ended_ns = session_clock_ns(CLOCK_REALTIME);
 	manifest->records = m->records;
 	manifest->lost = m->lost;
-	return manifest_write(s->dir_fd, manifest);
+	return session_settle_end(s);
+}
+
+static void tell_phases(const struct session *s)
+{
+	char text[PHASES_TEXT];
+
+	if (!s->phases)
+		return;
+	phases_write(s->phases, text);
+	log_write(&s->host->log, LOG_LEVEL_DEBUG, "session %s: phases: %s", s->manifest.id, text);
 }
 
 void session_closed(struct session *s, const struct recorder_message *m)
 {
 	char room[512];
+	phases_mark(s->phases, "closed");
 	int error = -end_manifest(s, m);
+	phases_mark(s->phases, "manifest");
 
 	session_tear_down(s);
+	phases_mark(s->phases, "torn_down");
 	session_tell_end(s, m->verdict, end_error(s, error, room, sizeof(room)));
+	tell_phases(s);
 	session_free(s);
 }
 
@@ -123,6 +137,7 @@ void session_close_record(struct session *s)
 {
 	struct host *h = s->host;
 
+	phases_mark(s->phases, "drained");
 	if (s->sandbox) {
 		sandbox_kill(s->sandbox, 0);
 		session_measure(s, &s->verdict);
@@ -135,6 +150,7 @@ void session_close_record(struct session *s)
 	}
 	if (!s->is_adopted)
 		s->verdict.wall_ns = session_clock_ns(CLOCK_BOOTTIME) - s->started_boot_ns;
+	phases_mark(s->phases, "measured");
 	s->stage = SESSION_CLOSING;
 	recorder_close(h->recorder, s->manifest.id, verdict_fields(&s->verdict));
 }

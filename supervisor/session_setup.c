@@ -41,7 +41,7 @@ static int make_manifest(struct session *s)
 
 	if (r < 0)
 		return r;
-	m->state = SESSION_STARTING;
+	m->state = SESSION_RUNNING;
 	m->exit_code = m->signal = -1;
 	m->started_ns = session_clock_ns(CLOCK_REALTIME);
 	m->supervisor_pid = getpid();
@@ -59,7 +59,7 @@ static int make_directory(struct session *s, struct fault *f)
 
 	r = make_manifest(s);
 	if (r == 0)
-		r = manifest_write(s->dir_fd, &s->manifest);
+		r = session_settle_start(s);
 	if (r < 0) {
 		session_dir_remove(h->sessions_fd, s->dir_fd, s->manifest.id);
 		return fault_set(f, r, "state", "state directory %s: %s", h->config.state,
@@ -91,6 +91,7 @@ static int make_sandbox(struct session *s, struct fault *f)
 				.file_size_bytes = p->limits.file_size_bytes,
 			},
 	};
+	options.phases = s->phases;
 	int r = sandbox_create(h->launcher, &h->cgroups, &options, &s->sandbox, &error);
 
 	return r < 0 ? fail(s, f, error.step ? error.step : "sandbox", r, error.text) : 0;
@@ -164,13 +165,17 @@ int session_set_up(struct session *s, const int fds[3], struct fault *f)
 		return fault_set(f, r, "too_many", "no slot for a session: %s", strerror(-r));
 	h->slot_hint = s->slot + 1;
 
+	phases_mark(s->phases, "slot");
 	r = make_directory(s, f);
+	phases_mark(s->phases, "directory");
 	if (r == 0)
 		r = make_sandbox(s, f);
 	if (r == 0)
 		r = start_watch(s, f);
+	phases_mark(s->phases, "watch");
 	if (r == 0)
 		r = open_streams(s, fds, f);
+	phases_mark(s->phases, "streams");
 	return r;
 }
 
@@ -201,6 +206,7 @@ int session_open_record(struct session *s)
 {
 	cleanup(json) json_t *key = NULL;
 	int r = session_key_make(s->host, s->manifest.id, &key);
+	phases_mark(s->phases, "key");
 
 	if (r < 0) {
 		log_write(&s->host->log, LOG_LEVEL_ERROR, "session %s: no key to sign with: %s",
@@ -218,6 +224,7 @@ int session_open_record(struct session *s)
 		.secrets = s->request.secrets,
 		.key = key,
 		.slot = s->watch.slot,
+		.ring_id = s->watch.ring_id,
 		.ring_bytes = s->watch.ring_bytes,
 		.high_water = s->watch.high_water,
 		.uid_base = info->uid_base,

@@ -3,6 +3,7 @@
 
 #include "session.h"
 #include "session_dir.h"
+#include "sandbox/phases.h"
 #include "streams.h"
 
 #define SESSION_EXEC 1 /* number of the command that `vitrine run` gives */
@@ -26,6 +27,7 @@ struct session_limits {
 
 struct session {
 	struct host *host;
+	struct phases *phases; /* NULL: not asked for */
 	struct session *next;
 	struct session_client client; /* .ended NULL: there is none any more */
 	struct session_request request;
@@ -41,6 +43,9 @@ struct session {
 	uint64_t exec_cgroup;
 	struct streams streams;
 	enum session_stage stage;
+	struct settling *settling; /* its manifest is not on disk yet */
+	bool is_ready;	 /* the sandbox stands and the record is open */
+	bool is_told;	 /* the recorder knows the command */
 	bool is_bare;	 /* only its journal is open: nothing runs */
 	bool is_adopted; /* it began under another supervisor */
 	bool has_start;	 /* session.start is in the record */
@@ -67,6 +72,15 @@ void session_tear_down(struct session *s);
 /* Open the record: all of it, or with session.is_bare only the journal. */
 int session_open_record(struct session *s);
 
+/* session_settle.c */
+
+/* Write the manifest, and have it made durable. The command waits for that. 0 or -errno. */
+int session_settle_start(struct session *s);
+/* The same at the end, with the ledger. Nothing waits for it. @s may be freed. */
+int session_settle_end(struct session *s);
+/* It is not waited for any more. */
+void session_settle_forget(struct session *s);
+
 /* session_fields.c: objects for recorder_event; NULL when out of memory. */
 
 json_t *session_start_fields(const struct session *s);
@@ -86,6 +100,8 @@ void session_discard(struct session *s);
 
 /* The recorder knows the command: start it. */
 void session_execed(struct session *s, const struct recorder_message *m);
+/* The command is started if nothing is waited for any more. */
+void session_start_command(struct session *s);
 /* The command is over, or is to be: kill what is left of it and let the recorder take the rest. */
 void session_finish_exec(struct session *s);
 /* Its output goes nowhere soon, if its reader does not take it. */

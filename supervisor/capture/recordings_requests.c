@@ -4,6 +4,7 @@
 #include "../redact/shapes.h"
 #include "call.h"
 #include "confine.h"
+#include "kept_rings.h"
 
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -118,13 +119,19 @@ static int serve_start(struct call *c)
 	host->written_files_fd = call_take_fd(c, "written_files");
 	host->names_fd = call_take_fd(c, "names");
 
-	int e = get_key(c);
+	uint64_t rings = 0;
+	int e = call_number(c, "rings", SESSION_SLOTS, 0, &rings);
+	if (e == 0 && !(host->rings = kept_rings_new((uint32_t)rings)))
+		e = call_refuse(c, -ENOMEM, "out of memory");
+	if (e == 0)
+		e = get_key(c);
 	if (e == 0)
 		e = set_up_redaction(c);
 	if (e == 0)
 		e = start_freezer(c);
 	if (e == 0)
-		e = closer_start(c->all->loop, RECORDINGS_PRIORITY_SOCKET, &c->all->closer);
+		e = closer_start(c->all->loop, RECORDINGS_PRIORITY_SOCKET, c->all->log,
+				 &c->all->closer);
 	if (e == 0)
 		e = cage(c);
 	c->all->is_started = e == 0;
@@ -218,6 +225,8 @@ static int read_options(struct call *c, struct recording_options *o)
 	int on_loss = 0, output = 0;
 	int e = call_number(c, "slot", SESSION_SLOTS - 1, 0, &slot);
 
+	if (e == 0)
+		e = call_number(c, "ring_id", INT64_MAX, 0, &o->ring_id);
 	if (e == 0)
 		e = call_number(c, "ring_bytes", 1ULL << 30, 0, &o->ring_bytes);
 	if (e == 0)

@@ -13,6 +13,7 @@
 
 #define NAME "manifest.json"
 #define TEMPORARY "manifest.json.tmp"
+#define BEFORE "manifest.json.before" /* until the one that took its place is on disk */
 #define SIZE_MOST (16 << 20)
 
 static const char *const state_names[] = {
@@ -136,10 +137,10 @@ static int get_manifest(const json_t *object, struct manifest *m)
 	return 0;
 }
 
-int manifest_read(int session_dir_fd, struct manifest *ret_manifest)
+static int read_file(int session_dir_fd, const char *name, struct manifest *ret_manifest)
 {
 	cleanup(close_fd) int fd =
-		openat(session_dir_fd, NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		openat(session_dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	cleanup(json) json_t *object = NULL;
 	struct manifest m = {0};
 	json_error_t error;
@@ -160,6 +161,15 @@ int manifest_read(int session_dir_fd, struct manifest *ret_manifest)
 		manifest_free(&m);
 	else
 		*ret_manifest = m;
+	return r;
+}
+
+int manifest_read(int session_dir_fd, struct manifest *ret_manifest)
+{
+	int r = read_file(session_dir_fd, NAME, ret_manifest);
+
+	if (r == -EBADMSG && read_file(session_dir_fd, BEFORE, ret_manifest) == 0)
+		r = 0;
 	return r;
 }
 
@@ -215,10 +225,20 @@ static int write_file(int fd, const char *text, size_t size)
 		text += n;
 		size -= (size_t)n;
 	}
-	return fsync(fd) ? -errno : 0;
+	return 0;
 }
 
-int manifest_write(int session_dir_fd, const struct manifest *m)
+/* The name is never without a manifest, nor the disk. */
+static int take_place(int session_dir_fd)
+{
+	if (unlinkat(session_dir_fd, BEFORE, 0) && errno != ENOENT)
+		return -errno;
+	if (linkat(session_dir_fd, NAME, session_dir_fd, BEFORE, 0) && errno != ENOENT)
+		return -errno;
+	return renameat(session_dir_fd, TEMPORARY, session_dir_fd, NAME) ? -errno : 0;
+}
+
+int manifest_put(int session_dir_fd, const struct manifest *m, int *ret_fd)
 {
 	cleanup(buffer) struct json_buffer text = {0};
 	cleanup(close_fd) int fd = -1;
@@ -234,11 +254,29 @@ int manifest_write(int session_dir_fd, const struct manifest *m)
 	if (fd < 0)
 		return -errno;
 	r = write_file(fd, text.text, text.length);
-	if (!r && renameat(session_dir_fd, TEMPORARY, session_dir_fd, NAME))
-		r = -errno;
+	if (!r)
+		r = take_place(session_dir_fd);
 	if (r) {
 		unlinkat(session_dir_fd, TEMPORARY, 0);
 		return r;
 	}
-	return fsync(session_dir_fd) ? -errno : 0;
+	*ret_fd = take_fd(fd);
+	return 0;
+}
+
+int manifest_settle(int session_dir_fd, int fd)
+{
+	if (fsync(fd) || fsync(session_dir_fd))
+		return -errno;
+	if (unlinkat(session_dir_fd, BEFORE, 0) && errno != ENOENT)
+		return -errno;
+	return 0;
+}
+
+int manifest_write(int session_dir_fd, const struct manifest *m)
+{
+	cleanup(close_fd) int fd = -1;
+	int r = manifest_put(session_dir_fd, m, &fd);
+
+	return r ? r : manifest_settle(session_dir_fd, fd);
 }

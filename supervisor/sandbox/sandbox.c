@@ -8,6 +8,7 @@
 #include "cgroup.h"
 #include "message.h"
 #include "mount.h"
+#include "phases.h"
 #include "sandbox_state.h"
 #include "watch.h"
 
@@ -327,7 +328,11 @@ static int build(struct sandbox *s, struct making *m)
 	if (r < 0)
 		return sandbox_fail(m->error, SETUP_skeleton, r, "/etc/resolv.conf");
 
+	struct phases *phases = m->options->phases;
+
+	phases_mark(phases, "skeleton");
 	r = make_cgroups(s, m);
+	phases_mark(phases, "cgroups");
 	if (r == 0)
 		r = set_limits(s, m);
 	if (r == 0)
@@ -336,10 +341,13 @@ static int build(struct sandbox *s, struct making *m)
 		r = make_filter(m);
 	if (r == 0)
 		r = call_launcher(s, m);
+	phases_mark(phases, "launcher");
 	if (r == 0)
 		r = start_watching(s, m);
+	phases_mark(phases, "fanotify");
 	if (r == 0)
 		r = wait_ready(s, m);
+	phases_mark(phases, "init");
 	if (r < 0)
 		return r;
 

@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 struct launcher;
+struct phases;
 struct sandbox;
 
 /*
@@ -66,6 +67,7 @@ struct sandbox_options {
 	uint64_t upper_bytes;	   /* size of the ephemeral upper; 0: 2 GiB */
 	uint64_t upper_inodes;	   /* 0: 1,000,000 */
 	struct sandbox_limits limits;
+	struct phases *phases; /* where the steps are marked; NULL: nowhere */
 };
 
 struct sandbox_error {
