@@ -24,6 +24,8 @@ const struct setting config_settings[] = {
 		"state directory. Default: the name of the state directory and .key."},
 	{"log_level", SETTING_CHOICE, log_levels, .otherwise = "\"notice\"",
 	 .doc = "How much is logged; debug tells of each session how long its steps took."},
+	{"pool", SETTING_NUMBER, .min = 0, .max = 256, .otherwise = "0",
+	 .doc = "Sandboxes that are made ahead, for sessions without limits, workspace or network."},
 	{"recorder_user", SETTING_NAME, .max = 32, .otherwise = "\"vitrine-recorder\"",
 	 .doc = "User that the recorder runs as. Where the host has none of this name it runs as "
 		"uid and gid 64742."},
@@ -74,6 +76,7 @@ static void borrow_values(struct config *c)
 		strcmp(json_string_value(json_object_get(c->values, "log_level")), "debug") == 0;
 	c->ring_bytes = json_integer_value(json_object_get(c->values, "ring_bytes"));
 	c->rings = json_integer_value(json_object_get(c->values, "rings"));
+	c->pool = json_integer_value(json_object_get(c->values, "pool"));
 	c->sessions_max = json_integer_value(json_object_get(c->values, "sessions_max"));
 }
 

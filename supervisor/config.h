@@ -16,6 +16,7 @@ struct config {
 	uint64_t ring_bytes;
 	uint32_t rings;
 	uint32_t sessions_max;
+	uint32_t pool;
 	bool is_debugged; /* log_level is debug */
 };
 

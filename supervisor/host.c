@@ -5,6 +5,7 @@
 #include "host.h"
 
 #include "install.h"
+#include "pool.h"
 #include "record/cleanup.h"
 #include "redact/shapes.h"
 
@@ -159,12 +160,21 @@ static int start_workers(struct host *h, struct fault *f)
 	return r < 0 ? fault_set(f, r, "loop", "cannot start a thread: %s", strerror(-r)) : 0;
 }
 
+static int start_pool(struct host *h, struct fault *f)
+{
+	if (h->config.pool == 0)
+		return 0;
+	int r = pool_open(h, h->config.pool, &h->pool);
+	return r < 0 ? fault_set(f, r, "loop", "cannot make the pool: %s", strerror(-r)) : 0;
+}
+
 int host_open(const struct config *config, const struct log *log, sd_event *loop,
 	      struct host *ret_host, struct fault *ret_fault)
 {
 	static int (*const steps[])(struct host *, struct fault *) = {
 		start_launcher,	    open_state,	  load_key,	make_shapes,
 		find_recorder_user, open_cgroups, load_sensors, start_recorder, start_workers,
+		start_pool,
 	};
 
 	*ret_host = (struct host){
@@ -189,6 +199,8 @@ int host_open(const struct config *config, const struct log *log, sd_event *loop
 void host_close(struct host *h)
 {
 	h->detach = sd_event_source_disable_unref(h->detach);
+	pool_close(h->pool);
+	h->pool = NULL;
 	worker_stop(h->starts);
 	worker_stop(h->ends);
 	h->starts = h->ends = NULL;

@@ -14,6 +14,7 @@
 #include <limits.h>
 #include <systemd/sd-event.h>
 
+struct pool;
 struct session;
 
 struct host {
@@ -29,6 +30,7 @@ struct host {
 	struct launcher *launcher;
 	struct cgroup_root cgroups;
 	struct sensors *sensors;
+	struct pool *pool; /* NULL: none is kept */
 	struct recorder *recorder;
 	struct worker *starts, *ends; /* make durable what sessions begin and end with */
 	_Atomic uint64_t ledger_added, ledger_settled; /* lines of ends */

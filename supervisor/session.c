@@ -2,7 +2,7 @@
  * The life of a session, as a row of stages. In each it waits for one thing, and what comes moves
  * it to the next:
  *
- *   OPENING   until the recorder has opened the record
+ *   OPENING   until the recorder has opened the record and the sandbox is ready
  *   EXECING   until it knows the command
  *   WORKING   until the command ends
  *   DRAINING  until the recorder has what the command wrote
@@ -41,6 +41,7 @@ void session_free(struct session *s)
 		}
 	session_tear_down(s);
 	session_settle_forget(s);
+	json_decref(s->key);
 	free(s->phases);
 	session_request_free(&s->request);
 	manifest_free(&s->manifest);
@@ -101,7 +102,7 @@ static int record_ready(struct session *s)
 
 static int prepare_command(struct session *s)
 {
-	int r = sandbox_prepare_exec(s->sandbox, SESSION_EXEC, &s->exec_cgroup);
+	int r = s->exec_cgroup ? 0 : sandbox_prepare_exec(s->sandbox, SESSION_EXEC, &s->exec_cgroup);
 	if (r < 0)
 		return session_decide_failed(s, "cgroup", r, NULL), r;
 
@@ -126,8 +127,18 @@ static void opened(struct session *s, const struct recorder_message *m)
 		session_refuse(s, m);
 		return;
 	}
+	s->is_open = true;
 	if (!s->is_adopted)
 		record_start(s);
+	session_go_on(s);
+}
+
+void session_go_on(struct session *s)
+{
+	if (s->stage != SESSION_OPENING || !s->is_open)
+		return;
+	if (s->verdict.reason == VERDICT_NONE && s->building)
+		return;
 	if (s->verdict.reason != VERDICT_NONE || prepare_command(s) < 0)
 		session_close_record(s);
 }
@@ -238,7 +249,9 @@ void session_end(struct session *s, const struct verdict *verdict, bool discard)
 	verdict_decide(&s->verdict, verdict);
 	if (discard)
 		session_discard(s);
-	if (s->stage == SESSION_WORKING)
+	if (s->stage == SESSION_OPENING)
+		session_go_on(s);
+	else if (s->stage == SESSION_WORKING)
 		session_finish_exec(s);
 	else if (s->stage == SESSION_DRAINING)
 		session_hurry(s);

@@ -6,8 +6,11 @@
 
 #include <sys/types.h>
 
+/* A new random id. 0 or -errno. */
+int session_dir_make_id(char ret_id[SESSION_ID_LENGTH + 1]);
+
 /*
- * Make a directory with a new random id. It belongs to the recorder, which writes the journal
+ * Make a directory for the id in @ret_id, or with a new one where that is empty. It belongs to the recorder, which writes the journal
  * there, and is locked (flock) as long as *ret_fd or a duplicate of it is open. 0 or -errno.
  */
 int session_dir_create(int sessions_fd, uid_t uid, gid_t gid, char ret_id[SESSION_ID_LENGTH + 1],

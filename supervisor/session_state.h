@@ -10,7 +10,7 @@
 
 /* What the session waits for. */
 enum session_stage {
-	SESSION_OPENING,  /* the recorder opens the journal */
+	SESSION_OPENING,  /* the recorder opens the journal, and the sandbox gets ready */
 	SESSION_EXECING,  /* the recorder knows the command */
 	SESSION_WORKING,  /* the command ends */
 	SESSION_DRAINING, /* the recorder has what the command wrote */
@@ -44,17 +44,20 @@ struct session {
 	struct streams streams;
 	enum session_stage stage;
 	struct settling *settling; /* its manifest is not on disk yet */
-	bool is_ready;	 /* the sandbox stands and the record is open */
+	bool is_open;	 /* the record */
+	bool is_ready;	 /* and the sandbox stands */
 	bool is_told;	 /* the recorder knows the command */
 	bool is_bare;	 /* only its journal is open: nothing runs */
 	bool is_adopted; /* it began under another supervisor */
 	bool has_start;	 /* session.start is in the record */
 	bool discard;	 /* output is no longer delivered */
+	json_t *key; /* that signs the record, until the recorder has it */
 	struct verdict verdict;
 	uint64_t started_boot_ns;
 	struct session_limits limits;
 	int signal_sent; /* the last one that was asked for, and by whom */
 	const char *signal_by;
+	sd_event_source *building;  /* until the sandbox is ready */
 	sd_event_source *statuses;  /* of the sandbox */
 	sd_event_source *drain;	    /* runs while a killed command's output is still delivered */
 	sd_event_source *disk_wait; /* runs while the journal cannot be written */
@@ -67,6 +70,8 @@ struct session {
  * fault: in the verdict too where the directory stands, so that the failure gets a record.
  */
 int session_set_up(struct session *s, const int fds[3], struct fault *f);
+/* Wait for the sandbox that session_set_up began; session_go_on is told when it is there. */
+void session_follow_building(struct session *s);
 /* Kill what runs and give back sandbox, watch, streams and slot; the directory stays. */
 void session_tear_down(struct session *s);
 /* Open the record: all of it, or with session.is_bare only the journal. */
@@ -90,6 +95,9 @@ json_t *session_exec_fields(const struct session *s);
 int session_manifest_texts(const struct session *s, struct manifest *m);
 
 /* session.c */
+
+/* Record open, sandbox ready: when both are there the command is prepared. */
+void session_go_on(struct session *s);
 
 /* Take it out of the list, tear it down and free it. */
 void session_free(struct session *s);

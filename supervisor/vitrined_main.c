@@ -19,7 +19,7 @@
 
 struct vitrined_options {
 	const char *state, *socket, *config, *log_level;
-	uint64_t ring_bytes;
+	uint64_t ring_bytes, pool;
 	bool private, check;
 };
 
@@ -35,6 +35,8 @@ static json_t *overrides(const struct vitrined_options *o)
 		json_object_set_new(values, "log_level", json_string(o->log_level));
 	if (o->ring_bytes)
 		json_object_set_new(values, "ring_bytes", json_integer((json_int_t)o->ring_bytes));
+	if (o->pool)
+		json_object_set_new(values, "pool", json_integer((json_int_t)o->pool));
 	if (o->private)
 		json_object_set_new(values, "rings", json_integer(1));
 	return values;
@@ -129,6 +131,8 @@ static const struct command vitrined = {
 		{"config", 0, "FILE", "configuration, a JSON file", OPTION_TEXT, offsetof(struct vitrined_options, config)},
 		{"ring-bytes", 0, "BYTES", "size of each session's ring, a power of two", OPTION_PARSED,
 		 offsetof(struct vitrined_options, ring_bytes), .parse = parse_bytes, .allowed = "a number of bytes"},
+		{"pool", 0, "N", "sandboxes that are made ahead, for sessions to start at once", OPTION_PARSED,
+		 offsetof(struct vitrined_options, pool), .parse = parse_bytes, .allowed = "a number"},
 		{"log-level", 0, "LEVEL", "notice, or debug: also how long each step of a session took", OPTION_TEXT,
 		 offsetof(struct vitrined_options, log_level)},
 		{"check", 0, NULL, "load the sensors, tell the client at descriptor 3 what came of it, and end", OPTION_FLAG,
@@ -159,6 +163,7 @@ static const struct command vitrined = {
 		 "  ring_bytes      size of each session's ring between kernel and recorder\n"
 		 "  rings           rings that are made ahead\n"
 		 "  sessions_max    sessions that may live at once\n"
+		 "  pool            as the option\n"
 		 "  log_level       as the option"},
 		{0},
 	},

@@ -38,15 +38,13 @@ struct making {
 	const struct sandbox_options *options;
 	struct sandbox_error *error;
 	struct launch_request request;
-	int init_cgroup_fd, workspace_fd, root_mount_fd;
+	int init_cgroup_fd;
 	int filter_fd; /* -1: the launcher's */
 };
 
 static void cleanup_making(struct making *m)
 {
 	cleanup_close_fd(&m->init_cgroup_fd);
-	cleanup_close_fd(&m->workspace_fd);
-	cleanup_close_fd(&m->root_mount_fd);
 	cleanup_close_fd(&m->filter_fd);
 }
 
@@ -100,6 +98,8 @@ static struct sandbox *sandbox_new(const struct sandbox_options *options)
 		.uid_count = SESSION_IDS,
 	};
 	s->limits = LIMITS_NONE;
+	s->workspace_fd = -1;
+	s->launch = (struct launch){.fds = {-1, -1}};
 	s->root_fd = s->control_fd = s->pidfd = s->status_fd = s->wake_fd = -1;
 	for (size_t i = 0; i < INIT_COMMANDS_MAX; i++)
 		s->execs[i] = (struct sandbox_exec){.cgroup_fd = -1, .tty_fd = -1};
@@ -159,7 +159,7 @@ static void name_file_system(int fd, char *ret_name, size_t size)
 	endmntent(mounts);
 }
 
-static int open_workspace(struct making *m)
+static int open_workspace(struct sandbox *s, struct making *m)
 {
 	const char *path = m->options->workspace;
 	struct stat st;
@@ -169,7 +169,9 @@ static int open_workspace(struct making *m)
 	cleanup(close_fd) int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return sandbox_fail(m->error, SETUP_workspace, -errno, "%s", path);
-	int r = mount_clone(fd, "", true, &m->workspace_fd);
+	int r = mount_clone(fd, "", true, &s->workspace_fd);
+	if (r == 0 && !(s->workspace = strdup(path)))
+		r = -ENOMEM;
 	if (r < 0)
 		return sandbox_fail(m->error, SETUP_workspace, r, "%s", path);
 
@@ -207,14 +209,14 @@ static int fill_resolv(struct launch_request *request, enum sandbox_net net)
 	return 0;
 }
 
-static int fail_launch(struct making *m, unsigned step, int r)
+static int fail_launch(const struct sandbox *s, int r, struct sandbox_error *ret_error)
 {
 	char type[64];
 
-	if (step != SETUP_workspace_ids)
-		return sandbox_fail(m->error, step, r, "%s", "");
-	name_file_system(m->workspace_fd, type, sizeof(type));
-	return sandbox_fail(m->error, step, r, "%s is on %s", m->options->workspace, type);
+	if (s->launch.step != SETUP_workspace_ids)
+		return sandbox_fail(ret_error, s->launch.step, r, "%s", "");
+	name_file_system(s->workspace_fd, type, sizeof(type));
+	return sandbox_fail(ret_error, s->launch.step, r, "%s is on %s", s->workspace, type);
 }
 
 /* A filter of its own for a session whose policy denies more than the table. */
@@ -231,8 +233,7 @@ static int make_filter(struct making *m)
 static int call_launcher(struct sandbox *s, struct making *m)
 {
 	struct launcher *l = m->launcher;
-	int pair[2], answers[LAUNCH_ANSWER_COUNT];
-	unsigned step;
+	int pair[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return sandbox_fail(m->error, SETUP_launcher, -errno, "socketpair");
@@ -244,34 +245,31 @@ static int call_launcher(struct sandbox *s, struct making *m)
 		[LAUNCH_FD_CONTROL] = theirs,
 		[LAUNCH_FD_FILTER] = m->filter_fd >= 0 ? m->filter_fd : l->filter_fd,
 		[LAUNCH_FD_INIT] = l->init_fd,
-		[LAUNCH_FD_WORKSPACE] = m->workspace_fd,
+		[LAUNCH_FD_WORKSPACE] = s->workspace_fd,
 	};
-	size_t count = m->workspace_fd < 0 ? LAUNCH_FD_WORKSPACE : LAUNCH_FD_COUNT;
+	size_t count = s->workspace_fd < 0 ? LAUNCH_FD_WORKSPACE : LAUNCH_FD_COUNT;
 	m->request.tasks_count = (uint32_t)limits_tasks(&s->limits, fds + count);
-	int r = launcher_start_session(l, &m->request, fds, count + m->request.tasks_count,
-				       &s->info.init_pid, answers, &step);
+	int r = launcher_ask(l, &m->request, fds, count + m->request.tasks_count, &s->launch);
 	if (r < 0)
-		return fail_launch(m, step, r);
+		return sandbox_fail(m->error, SETUP_launcher, r, "%s", "");
 
-	s->pidfd = answers[LAUNCH_ANSWER_PIDFD];
-	m->root_mount_fd = answers[LAUNCH_ANSWER_ROOT];
 	s->info.init_dev = l->init_dev;
 	s->info.init_ino = l->init_ino;
 	return 0;
 }
 
 /* Where the kernel gives the root no file handles, names come from what calls were given. */
-static int start_watching(struct sandbox *s, struct making *m)
+static int start_watching(struct sandbox *s, int root_mount_fd, struct sandbox_error *ret_error)
 {
-	int r = watch_open(m->root_mount_fd, &s->info.fanotify_fd);
+	int r = watch_open(root_mount_fd, &s->info.fanotify_fd);
 	if (r == -EOPNOTSUPP || r == -ENODEV || r == -EXDEV)
 		return 0;
 	if (r == 0) {
 		s->info.root_mount_fd =
-			openat(m->root_mount_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+			openat(root_mount_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		r = s->info.root_mount_fd < 0 ? -errno : 0;
 	}
-	return r < 0 ? sandbox_fail(m->error, SETUP_watch, r, "%s", "") : 0;
+	return r < 0 ? sandbox_fail(ret_error, SETUP_watch, r, "%s", "") : 0;
 }
 
 static int make_status_fd(struct sandbox *s)
@@ -303,7 +301,7 @@ int sandbox_report(struct sandbox *s, int timeout_ms, struct init_report *ret_re
 	return r;
 }
 
-static int wait_ready(struct sandbox *s, struct making *m)
+static int wait_ready(struct sandbox *s, struct sandbox_error *ret_error)
 {
 	struct init_report report = {0};
 	int r;
@@ -312,11 +310,11 @@ static int wait_ready(struct sandbox *s, struct making *m)
 		r = sandbox_report(s, READY_TIMEOUT_MS, &report, NULL);
 	while (r == -EAGAIN);
 	if (r < 0)
-		return sandbox_fail(m->error, SETUP_init, r, "no word from it");
+		return sandbox_fail(ret_error, SETUP_init, r, "no word from it");
 	if (report.kind == INIT_SETUP_FAILED)
-		return sandbox_fail(m->error, report.step, -report.error, "%s", "");
+		return sandbox_fail(ret_error, report.step, -report.error, "%s", "");
 	return report.kind == INIT_READY ? 0
-					 : sandbox_fail(m->error, SETUP_init, -EBADMSG, "%s", "");
+					 : sandbox_fail(ret_error, SETUP_init, -EBADMSG, "%s", "");
 }
 
 static int build(struct sandbox *s, struct making *m)
@@ -336,23 +334,13 @@ static int build(struct sandbox *s, struct making *m)
 	if (r == 0)
 		r = set_limits(s, m);
 	if (r == 0)
-		r = open_workspace(m);
+		r = open_workspace(s, m);
 	if (r == 0)
 		r = make_filter(m);
 	if (r == 0)
 		r = call_launcher(s, m);
-	phases_mark(phases, "launcher");
-	if (r == 0)
-		r = start_watching(s, m);
-	phases_mark(phases, "fanotify");
-	if (r == 0)
-		r = wait_ready(s, m);
-	phases_mark(phases, "init");
-	if (r < 0)
-		return r;
-
-	r = make_status_fd(s);
-	return r < 0 ? sandbox_fail(m->error, SETUP_init, r, "epoll") : 0;
+	phases_mark(phases, "asked");
+	return r;
 }
 
 static void fill_request(const struct sandbox *s, const struct sandbox_options *o,
@@ -366,9 +354,9 @@ static void fill_request(const struct sandbox *s, const struct sandbox_options *
 	memcpy(request->id, s->id, sizeof(request->id));
 }
 
-int sandbox_create(struct launcher *l, const struct cgroup_root *root,
-		   const struct sandbox_options *options, struct sandbox **ret_sandbox,
-		   struct sandbox_error *ret_error)
+int sandbox_begin(struct launcher *l, const struct cgroup_root *root,
+		  const struct sandbox_options *options, struct sandbox **ret_sandbox,
+		  struct sandbox_error *ret_error)
 {
 	if (!id_is_valid(options->id))
 		return sandbox_fail(ret_error, SETUP_options, -EINVAL, "session id");
@@ -384,12 +372,70 @@ int sandbox_create(struct launcher *l, const struct cgroup_root *root,
 		.options = options,
 		.error = ret_error,
 		.init_cgroup_fd = -1,
-		.workspace_fd = -1,
-		.root_mount_fd = -1,
 		.filter_fd = -1,
 	};
+	s->launcher = l;
 	fill_request(s, options, &m.request);
 	int r = build(s, &m);
+	if (r < 0)
+		return r;
+
+	s->skeleton = l->skeleton;
+	*ret_sandbox = take(s);
+	return 0;
+}
+
+int sandbox_launched(struct sandbox *s, struct sandbox_error *ret_error)
+{
+	int r = launcher_wait(s->launcher, &s->launch);
+	if (r == 0 && (s->launch.fds[LAUNCH_ANSWER_ROOT] < 0 ||
+		       s->launch.fds[LAUNCH_ANSWER_PIDFD] < 0))
+		r = -EBADMSG;
+	if (r < 0)
+		return fail_launch(s, r, ret_error);
+
+	s->info.init_pid = s->launch.pid;
+	s->pidfd = take_fd(s->launch.fds[LAUNCH_ANSWER_PIDFD]);
+	cleanup(close_fd) int root_mount_fd = take_fd(s->launch.fds[LAUNCH_ANSWER_ROOT]);
+	if (s->workspace_fd >= 0)
+		close(take_fd(s->workspace_fd));
+	return start_watching(s, root_mount_fd, ret_error);
+}
+
+int sandbox_ready(struct sandbox *s, struct sandbox_error *ret_error)
+{
+	int r = wait_ready(s, ret_error);
+	if (r < 0)
+		return r;
+
+	r = make_status_fd(s);
+	return r < 0 ? sandbox_fail(ret_error, SETUP_init, r, "epoll") : 0;
+}
+
+int sandbox_ready_fd(const struct sandbox *s)
+{
+	return s->status_fd >= 0 ? -1 : s->control_fd;
+}
+
+bool sandbox_is_current(struct sandbox *s)
+{
+	struct pollfd ended = {.fd = s->status_fd, .events = POLLIN};
+
+	return launcher_refresh(s->launcher) == 0 && s->skeleton == s->launcher->skeleton &&
+	       poll(&ended, 1, 0) == 0;
+}
+
+int sandbox_create(struct launcher *l, const struct cgroup_root *root,
+		   const struct sandbox_options *options, struct sandbox **ret_sandbox,
+		   struct sandbox_error *ret_error)
+{
+	cleanup(sandbox) struct sandbox *s = NULL;
+
+	int r = sandbox_begin(l, root, options, &s, ret_error);
+	if (r == 0)
+		r = sandbox_launched(s, ret_error);
+	if (r == 0)
+		r = sandbox_ready(s, ret_error);
 	if (r < 0)
 		return r;
 
@@ -449,11 +495,23 @@ void sandbox_exec_close(struct sandbox_exec *e)
 	*e = (struct sandbox_exec){.cgroup_fd = -1, .tty_fd = -1};
 }
 
+/* An answer that is still to come has to have a place. */
+static void forget_launch(struct sandbox *s)
+{
+	if (s->launch.is_asked)
+		launcher_wait(s->launcher, &s->launch);
+	for (size_t i = 0; i < LAUNCH_ANSWER_COUNT; i++)
+		cleanup_close_fd(&s->launch.fds[i]);
+	cleanup_close_fd(&s->workspace_fd);
+	free(s->workspace);
+}
+
 void sandbox_free(struct sandbox *s)
 {
 	if (!s)
 		return;
 
+	forget_launch(s);
 	if (s->made_cgroup) {
 		cgroup_kill(s->info.cgroup_fd, s->pidfd);
 		cgroup_remove(s->root_fd, s->id);

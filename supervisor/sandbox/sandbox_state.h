@@ -29,6 +29,11 @@ struct sandbox {
 	int pidfd;	/* of init */
 	int status_fd;	/* epoll: control_fd and wake_fd */
 	int wake_fd;	/* eventfd: readable while statuses are kept */
+	struct launcher *launcher;
+	struct launch launch; /* while it is made */
+	char *workspace;      /* for an error, while it is made */
+	int workspace_fd;
+	uint64_t skeleton; /* what its root was made of */
 	struct limits limits;
 	bool made_cgroup, gone;
 	struct sandbox_exec execs[INIT_COMMANDS_MAX];
