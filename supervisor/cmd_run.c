@@ -314,6 +314,8 @@ const struct command command_run = {
 		{"state", 0, "DIR", "state directory; without --socket, of a private vitrined", OPTION_TEXT, AT(state)},
 		{"socket", 0, "PATH", "control socket of the vitrined to use", OPTION_TEXT, AT(socket)},
 		{"workspace", 0, "DIR", "directory of the host that is writable as /workspace", OPTION_TEXT, AT(workspace)},
+		{"rootfs", 0, "NAME|DIR", "root file system that the session starts from: a template, or a directory with a slash in its name",
+		 OPTION_TEXT, AT(rootfs)},
 		{"net", 0, "NET", "network of the session", OPTION_CHOICE, AT(net), .choices = run_nets},
 		{"tenant", 0, "TENANT", "tenant that the session belongs to", OPTION_TEXT, AT(tenant)},
 		{"label", 0, "KEY=VALUE", "a label of the session", OPTION_TEXTS, AT(labels)},

@@ -185,6 +185,7 @@ int host_open(const struct config *config, const struct log *log, sd_event *loop
 		.sessions_fd = -1,
 		.cgroups = {.fd = -1},
 	};
+	templates_init(&ret_host->templates);
 	raise_descriptor_limit();
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		int r = steps[i](ret_host, ret_fault);
@@ -220,6 +221,7 @@ void host_close(struct host *h)
 	if (h->state_fd >= 0)
 		close(h->state_fd);
 	h->sessions_fd = h->state_fd = -1;
+	templates_free(&h->templates);
 	shapes_free(h->shapes);
 	h->shapes = NULL;
 	explicit_bzero(h->key, sizeof(h->key));

@@ -9,6 +9,7 @@
 #include "log.h"
 #include "recorder_client.h"
 #include "sandbox/sandbox.h"
+#include "templates.h"
 #include "worker.h"
 
 #include <limits.h>
@@ -27,6 +28,7 @@ struct host {
 	int state_fd, sessions_fd;
 	uid_t recorder_uid;
 	gid_t recorder_gid;
+	struct templates templates;
 	struct launcher *launcher;
 	struct cgroup_root cgroups;
 	struct sensors *sensors;

@@ -7,11 +7,12 @@
 #include "policy.h"
 
 #include "jansson_cleanup.h"
+#include "record/hash.h"
+#include "record/printable.h"
 #include "redact/detector.h"
 #include "redact/shapes.h"
 
 #include <errno.h>
-#include <openssl/evp.h>
 #include <string.h>
 
 /* Reads that matter by default: the places of credentials, and all of /workspace. */
@@ -60,6 +61,10 @@ const struct setting policy_settings[] = {
 	 .doc = "The ring between kernel and recorder has to hold at least so many bytes; 0: as "
 		"the "
 		"daemon has it."},
+	{"rootfs", SETTING_ROOTFS, .max = 64, .otherwise = "\"host\"",
+	 .doc = "Root file system that the session starts from: \"host\" is the host's programs "
+		"and what everybody may read of its /etc; else the name of a template (vitrine "
+		"template), or a directory, which only root may give."},
 	{"seccomp_deny", SETTING_CALLS, .max = 256, .otherwise = "[]",
 	 .doc = "System calls that fail with EPERM beyond those that always do; each try is "
 		"recorded as an attempt."},
@@ -124,15 +129,13 @@ static json_t *sorted_names(json_t *set)
 	return take(array);
 }
 
-static int digest_text(const char *text, char ret_hex[65])
+static void digest_text(const char *text, char ret_hex[65])
 {
-	unsigned char digest[32];
+	uint8_t digest[HASH_SIZE];
 
-	if (!EVP_Digest(text, strlen(text), digest, NULL, EVP_sha256(), NULL))
-		return -ENOMEM;
+	hash_bytes(bytes_of(text), digest);
 	for (size_t i = 0; i < sizeof(digest); i++)
 		snprintf(ret_hex + 2 * i, 3, "%02x", digest[i]);
-	return 0;
 }
 
 /* The canonical text of @p: keys sorted, no blanks, of the environment only names. */
@@ -147,7 +150,10 @@ static int record_policy(struct policy *p, const json_t *env)
 		return -ENOMEM;
 
 	p->recorded = json_dumps(recorded, JSON_SORT_KEYS | JSON_COMPACT);
-	return p->recorded ? digest_text(p->recorded, p->sha256) : -ENOMEM;
+	if (!p->recorded)
+		return -ENOMEM;
+	digest_text(p->recorded, p->sha256);
+	return 0;
 }
 
 static void borrow_values(struct policy *p)
@@ -155,6 +161,7 @@ static void borrow_values(struct policy *p)
 	const json_t *v = p->values;
 
 	p->net = json_string_value(json_object_get(v, "net"));
+	p->rootfs = json_string_value(json_object_get(v, "rootfs"));
 	p->user = json_string_value(json_object_get(v, "user"));
 	p->output = json_string_value(json_object_get(v, "output"));
 	p->on_loss = json_string_value(json_object_get(v, "on_loss"));

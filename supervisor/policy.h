@@ -15,8 +15,9 @@ extern const struct setting policy_settings[];
 
 /* The policy in force: complete, checked, and what of it the record holds. */
 struct policy {
-	json_t *values;	 /* owned; the texts below are borrowed from it */
-	const char *net; /* none, host */
+	json_t *values;	    /* owned; the texts below are borrowed from it */
+	const char *net;    /* none, host */
+	const char *rootfs; /* "host", name of a template, or directory */
 	const char *user;
 	const char *output; /* full, meta, none */
 	const char *on_loss;

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define AGAIN_US 1000000 /* after one that could not be made, or died */
+#define QUIET_US 10000	 /* after one was taken: its session has the processors to itself */
 
 struct entry {
 	struct entry *next;
@@ -94,6 +95,18 @@ static void make_more(struct pool *p)
 {
 	if (p->count < p->size && !p->again)
 		sd_event_source_set_enabled(p->idle, SD_EVENT_ONESHOT);
+}
+
+/* At once where few are left, else when it is quiet. */
+static void make_soon(struct pool *p)
+{
+	if (p->ready > p->size / 2 && !p->again)
+		sd_event_add_time_relative(p->host->loop, &p->again, CLOCK_MONOTONIC, QUIET_US, 0,
+					   on_again, p);
+	else if (p->again && !p->has_failed)
+		sd_event_source_set_time_relative(p->again, QUIET_US);
+	else
+		make_more(p);
 }
 
 static void make_later(struct pool *p, const char *why)
@@ -240,10 +253,11 @@ bool pool_take(struct pool *p, const struct sandbox_options *options, struct poo
 		return false;
 	while ((e = find_ready(p)) && !sandbox_is_current(e->lease.sandbox))
 		drop_entry(e);
-	make_more(p);
+	if (e)
+		unlink_entry(e);
+	make_soon(p);
 	if (!e)
 		return false;
-	unlink_entry(e);
 	*ret_lease = e->lease;
 	e->lease = (struct pool_lease){.slot_fd = -1};
 	free_entry(e);

@@ -12,6 +12,7 @@
 #include "record/cleanup.h"
 #include "session_key.h"
 #include "slot.h"
+#include "template_store.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -69,6 +70,26 @@ static int make_directory(struct session *s, struct fault *f)
 	return 0;
 }
 
+/* A directory is read as root reads it, so only root may give one. */
+static int take_template(struct session *s, struct fault *f)
+{
+	const char *rootfs = s->request.policy.rootfs;
+	struct fault why = {0};
+	int r = 0;
+
+	if (strcmp(rootfs, TEMPLATE_HOST) == 0)
+		return 0;
+	if (*rootfs == '/' && s->asker.uid != 0)
+		r = fault_set(&why, -EPERM, "template",
+			      "%s: only root may use a directory as root file system; a template "
+			      "that root added may be used by its name",
+			      rootfs);
+	if (r == 0)
+		r = templates_take(&s->host->templates, s->host->config.state, rootfs,
+				   s->request.template, &s->template, &why);
+	return r < 0 ? fail(s, f, "template", r, why.text) : 0;
+}
+
 /* Every byte of it counts for the pool. */
 static void fill_options(const struct session *s, struct sandbox_options *ret_options)
 {
@@ -99,7 +120,10 @@ static int make_sandbox(struct session *s, struct fault *f)
 	struct sandbox_error error = {0};
 	struct sandbox_options options;
 
+	const struct sandbox_template template = {s->template.root_fd, s->request.policy.rootfs};
+
 	fill_options(s, &options);
+	options.template = s->template.root_fd < 0 ? NULL : &template;
 	options.id = s->manifest.id;
 	options.slot = s->slot;
 	options.phases = s->phases;
@@ -209,7 +233,8 @@ static bool take_from_pool(struct session *s)
 	struct pool_lease lease;
 
 	fill_options(s, &options);
-	if (!pool_take(s->host->pool, &options, &lease))
+	if (strcmp(s->request.policy.rootfs, TEMPLATE_HOST) != 0 ||
+	    !pool_take(s->host->pool, &options, &lease))
 		return false;
 	memcpy(s->manifest.id, lease.id, sizeof(lease.id));
 	s->slot = lease.slot;
@@ -247,6 +272,8 @@ int session_set_up(struct session *s, const int fds[3], struct fault *f)
 	phases_mark(s->phases, "slot");
 	r = make_directory(s, f);
 	phases_mark(s->phases, "directory");
+	if (r == 0)
+		r = take_template(s, f);
 	if (r == 0 && !s->sandbox)
 		r = make_sandbox(s, f);
 	if (r == 0)
@@ -281,6 +308,7 @@ void session_tear_down(struct session *s)
 	}
 	sandbox_free(s->sandbox);
 	s->sandbox = NULL;
+	template_use_end(&s->template);
 	if (s->slot_fd >= 0)
 		close(s->slot_fd);
 	s->slot_fd = -1;

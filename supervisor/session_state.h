@@ -5,6 +5,7 @@
 #include "session_dir.h"
 #include "sandbox/phases.h"
 #include "streams.h"
+#include "templates.h"
 
 #define SESSION_EXEC 1 /* number of the command that `vitrine run` gives */
 
@@ -36,7 +37,8 @@ struct session {
 	int dir_fd;		  /* its directory, locked */
 	int slot_fd;		  /* holds .slot */
 	uint32_t slot;
-	struct sandbox *sandbox; /* NULL: none, or no more */
+	struct template_use template; /* .root_fd -1: the host's system */
+	struct sandbox *sandbox;      /* NULL: none, or no more */
 	bool is_watched;
 	struct sensors_session watch;
 	uint64_t missed_before; /* missed runs of all programs when it began */

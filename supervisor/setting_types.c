@@ -59,6 +59,16 @@ static bool check_path(const struct setting *s, struct setting_place *p)
 	return is_clean_text(p->value, PATH_MAX - 1) && *json_string_value(p->value) == '/';
 }
 
+/* The name of a template, or a directory. */
+static bool check_rootfs(const struct setting *s, struct setting_place *p)
+{
+	const char *text = json_string_value(p->value);
+
+	if (text && *text == '/')
+		return check_path(s, p);
+	return check_name(s, p) && *text != '.' && *text != '-';
+}
+
 static bool check_choice(const struct setting *s, struct setting_place *p)
 {
 	for (size_t i = 0; json_is_string(p->value) && s->choices[i]; i++)
@@ -182,6 +192,17 @@ static json_t *schema_path(const struct setting *s)
 			 "^/[^\\u0000-\\u001f\\u007f]*$");
 }
 
+static json_t *schema_rootfs(const struct setting *s)
+{
+	char pattern[96];
+
+	snprintf(pattern, sizeof(pattern),
+		 "^([A-Za-z0-9_][A-Za-z0-9._-]{0,%d}|/[^\\u0000-\\u001f\\u007f]*)$",
+		 (int)s->max - 1);
+	return json_pack("{s:s, s:i, s:s}", "type", "string", "maxLength", PATH_MAX - 1, "pattern",
+			 pattern);
+}
+
 static json_t *schema_choice(const struct setting *s)
 {
 	json_t *choices = json_array();
@@ -242,6 +263,8 @@ const struct setting_type_info setting_types[] = {
 	[SETTING_CHOICE] = {check_choice, schema_choice, NULL},
 	[SETTING_NUMBER] = {check_number, schema_number, NULL},
 	[SETTING_GLOBS] = {check_globs, schema_globs, "an array of patterns, none of them empty"},
+	[SETTING_ROOTFS] = {check_rootfs, schema_rootfs,
+			    "\"host\", the name of a template, or an absolute path"},
 	[SETTING_CALLS] = {check_calls, schema_calls,
 			   "an array of names of system calls that vitrine seccomp prints"},
 	[SETTING_ENV] = {check_env, schema_env,

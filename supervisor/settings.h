@@ -18,6 +18,7 @@ enum setting_type {
 	SETTING_CHOICE,	 /* one of .choices */
 	SETTING_NUMBER,	 /* an integer from .min to .max */
 	SETTING_GLOBS,	 /* an array of at most .max patterns */
+	SETTING_ROOTFS,	 /* "host", a name of at most .max bytes, or an absolute path */
 	SETTING_CALLS,	 /* an array of at most .max names of system calls */
 	SETTING_ENV,	 /* an object of at most .max variables */
 	SETTING_LABELS,	 /* an object of at most .max labels */

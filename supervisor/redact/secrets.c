@@ -5,12 +5,11 @@
  * microseconds, and no session waits for a compiler of patterns.
  */
 #include "secrets.h"
+#include "../record/hash.h"
 #include "parts.h"
 #include "vault.h"
 
 #include <errno.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -275,8 +274,7 @@ const char *secrets_name(const struct secrets *s, size_t secret)
 void secrets_digest(const struct secrets *s, struct bytes data,
 		    uint8_t ret_digest[EVENT_DIGEST_SIZE])
 {
-	HMAC(EVP_sha256(), s->vault, KEY_SIZE, data.size ? data.data : "", data.size, ret_digest,
-	     NULL);
+	hash_keyed((struct bytes){s->vault, KEY_SIZE}, data, ret_digest);
 }
 
 uint32_t secrets_tag(const struct secrets *s, struct bytes data)

@@ -139,7 +139,7 @@ static int mount_dev(void)
 static int place_mounts(const struct session_start *start)
 {
 	int r = mount_place(start->root_fd, NEW);
-	if (r == 0)
+	if (r == 0 && !(start->request->flags & LAUNCH_TEMPLATE))
 		r = bind_system_directories();
 	if (r == 0)
 		r = mount_dev();

@@ -28,20 +28,26 @@ static int map_workspace(const struct launch_request *request, int mount_fd)
 static int start_session(const struct launch_request *request, const struct message_fds *fds,
 			 pid_t *ret_pid, int *ret_fds, enum setup_step *ret_step)
 {
-	bool workspace = request->flags & LAUNCH_WORKSPACE;
-	size_t fixed = workspace ? LAUNCH_FD_COUNT : LAUNCH_FD_WORKSPACE;
-	if (fds->count != fixed + request->tasks_count)
+	size_t next = LAUNCH_FD_FIXED;
+	size_t workspace = request->flags & LAUNCH_WORKSPACE ? next++ : 0;
+	size_t template = request->flags & LAUNCH_TEMPLATE ? next++ : 0;
+	if (fds->count != next + request->tasks_count)
 		return -EBADMSG;
 
+	int r = 0;
 	if (workspace) {
 		*ret_step = SETUP_workspace_ids;
-		int r = map_workspace(request, fds->fd[LAUNCH_FD_WORKSPACE]);
-		if (r < 0)
-			return r;
+		r = map_workspace(request, fds->fd[workspace]);
 	}
+	if (r == 0 && template) {
+		*ret_step = SETUP_template_ids;
+		r = namespaces_map_template(fds->fd[template], request->uid_base);
+	}
+	if (r < 0)
+		return r;
 
 	cleanup(close_fd) int root_fd = -1;
-	int r = rootfs_make(request, &root_fd, ret_step);
+	r = rootfs_make(request, template ? fds->fd[template] : -1, &root_fd, ret_step);
 	if (r < 0)
 		return r;
 
@@ -52,8 +58,8 @@ static int start_session(const struct launch_request *request, const struct mess
 		.filter_fd = fds->fd[LAUNCH_FD_FILTER],
 		.init_fd = fds->fd[LAUNCH_FD_INIT],
 		.root_fd = root_fd,
-		.workspace_fd = workspace ? fds->fd[LAUNCH_FD_WORKSPACE] : -1,
-		.tasks_fds = fds->fd + fixed,
+		.workspace_fd = workspace ? fds->fd[workspace] : -1,
+		.tasks_fds = fds->fd + next,
 	};
 	r = namespaces_start(&start, ret_pid, &ret_fds[LAUNCH_ANSWER_PIDFD], ret_step);
 	if (r < 0)

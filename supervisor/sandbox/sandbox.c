@@ -98,7 +98,7 @@ static struct sandbox *sandbox_new(const struct sandbox_options *options)
 		.uid_count = SESSION_IDS,
 	};
 	s->limits = LIMITS_NONE;
-	s->workspace_fd = -1;
+	s->workspace.fd = s->template.fd = -1;
 	s->launch = (struct launch){.fds = {-1, -1}};
 	s->root_fd = s->control_fd = s->pidfd = s->status_fd = s->wake_fd = -1;
 	for (size_t i = 0; i < INIT_COMMANDS_MAX; i++)
@@ -169,8 +169,8 @@ static int open_workspace(struct sandbox *s, struct making *m)
 	cleanup(close_fd) int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return sandbox_fail(m->error, SETUP_workspace, -errno, "%s", path);
-	int r = mount_clone(fd, "", true, &s->workspace_fd);
-	if (r == 0 && !(s->workspace = strdup(path)))
+	int r = mount_clone(fd, "", true, &s->workspace.fd);
+	if (r == 0 && !(s->workspace.name = strdup(path)))
 		r = -ENOMEM;
 	if (r < 0)
 		return sandbox_fail(m->error, SETUP_workspace, r, "%s", path);
@@ -179,6 +179,22 @@ static int open_workspace(struct sandbox *s, struct making *m)
 	m->request.workspace_uid = st.st_uid;
 	m->request.workspace_gid = st.st_gid;
 	m->request.workspace_owner = m->options->workspace_for_root ? SESSION_ROOT : SESSION_AGENT;
+	return 0;
+}
+
+/* The session's ids are mapped on a copy of its own. */
+static int open_template(struct sandbox *s, struct making *m)
+{
+	const struct sandbox_template *t = m->options->template;
+
+	if (!t)
+		return 0;
+	int r = mount_clone(t->fd, "", false, &s->template.fd);
+	if (r == 0 && !(s->template.name = strdup(t->name)))
+		r = -ENOMEM;
+	if (r < 0)
+		return sandbox_fail(m->error, SETUP_template_ids, r, "%s", t->name);
+	m->request.flags |= LAUNCH_TEMPLATE;
 	return 0;
 }
 
@@ -213,10 +229,13 @@ static int fail_launch(const struct sandbox *s, int r, struct sandbox_error *ret
 {
 	char type[64];
 
-	if (s->launch.step != SETUP_workspace_ids)
+	bool workspace = s->launch.step == SETUP_workspace_ids;
+
+	if (!workspace && s->launch.step != SETUP_template_ids)
 		return sandbox_fail(ret_error, s->launch.step, r, "%s", "");
-	name_file_system(s->workspace_fd, type, sizeof(type));
-	return sandbox_fail(ret_error, s->launch.step, r, "%s is on %s", s->workspace, type);
+	const struct sandbox_source *from = workspace ? &s->workspace : &s->template;
+	name_file_system(from->fd, type, sizeof(type));
+	return sandbox_fail(ret_error, s->launch.step, r, "%s is on %s", from->name, type);
 }
 
 /* A filter of its own for a session whose policy denies more than the table. */
@@ -245,9 +264,12 @@ static int call_launcher(struct sandbox *s, struct making *m)
 		[LAUNCH_FD_CONTROL] = theirs,
 		[LAUNCH_FD_FILTER] = m->filter_fd >= 0 ? m->filter_fd : l->filter_fd,
 		[LAUNCH_FD_INIT] = l->init_fd,
-		[LAUNCH_FD_WORKSPACE] = s->workspace_fd,
 	};
-	size_t count = s->workspace_fd < 0 ? LAUNCH_FD_WORKSPACE : LAUNCH_FD_COUNT;
+	size_t count = LAUNCH_FD_FIXED;
+	if (s->workspace.fd >= 0)
+		fds[count++] = s->workspace.fd;
+	if (s->template.fd >= 0)
+		fds[count++] = s->template.fd;
 	m->request.tasks_count = (uint32_t)limits_tasks(&s->limits, fds + count);
 	int r = launcher_ask(l, &m->request, fds, count + m->request.tasks_count, &s->launch);
 	if (r < 0)
@@ -336,6 +358,8 @@ static int build(struct sandbox *s, struct making *m)
 	if (r == 0)
 		r = open_workspace(s, m);
 	if (r == 0)
+		r = open_template(s, m);
+	if (r == 0)
 		r = make_filter(m);
 	if (r == 0)
 		r = call_launcher(s, m);
@@ -385,6 +409,13 @@ int sandbox_begin(struct launcher *l, const struct cgroup_root *root,
 	return 0;
 }
 
+static void close_source(struct sandbox_source *from)
+{
+	cleanup_close_fd(&from->fd);
+	free(from->name);
+	*from = (struct sandbox_source){.fd = -1};
+}
+
 int sandbox_launched(struct sandbox *s, struct sandbox_error *ret_error)
 {
 	int r = launcher_wait(s->launcher, &s->launch);
@@ -397,8 +428,8 @@ int sandbox_launched(struct sandbox *s, struct sandbox_error *ret_error)
 	s->info.init_pid = s->launch.pid;
 	s->pidfd = take_fd(s->launch.fds[LAUNCH_ANSWER_PIDFD]);
 	cleanup(close_fd) int root_mount_fd = take_fd(s->launch.fds[LAUNCH_ANSWER_ROOT]);
-	if (s->workspace_fd >= 0)
-		close(take_fd(s->workspace_fd));
+	close_source(&s->workspace);
+	close_source(&s->template);
 	return start_watching(s, root_mount_fd, ret_error);
 }
 
@@ -502,8 +533,8 @@ static void forget_launch(struct sandbox *s)
 		launcher_wait(s->launcher, &s->launch);
 	for (size_t i = 0; i < LAUNCH_ANSWER_COUNT; i++)
 		cleanup_close_fd(&s->launch.fds[i]);
-	cleanup_close_fd(&s->workspace_fd);
-	free(s->workspace);
+	close_source(&s->workspace);
+	close_source(&s->template);
 }
 
 void sandbox_free(struct sandbox *s)

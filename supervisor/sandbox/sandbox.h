@@ -56,10 +56,17 @@ struct sandbox_limits {
 	uint64_t file_size_bytes;
 };
 
+/* A tree of files that the root is made of. */
+struct sandbox_template {
+	int fd;		  /* its directory, borrowed */
+	const char *name; /* for errors */
+};
+
 struct sandbox_options {
-	const char *id;	       /* session id: name of the cgroup, host name */
-	uint32_t slot;	       /* picks the range of host ids */
-	const char *workspace; /* host directory for /workspace, or NULL */
+	const char *id;				 /* session id: name of the cgroup, host name */
+	uint32_t slot;				 /* picks the range of host ids */
+	const char *workspace;			 /* host directory for /workspace, or NULL */
+	const struct sandbox_template *template; /* NULL: the root is made of the host's system */
 	enum sandbox_net net;
 	bool workspace_for_root; /* files in /workspace belong to session root, not to agent (--user
 				    root) */

@@ -21,6 +21,12 @@ struct sandbox_exec {
 	bool killed; /* its cgroup is gone */
 };
 
+/* What is mounted of the host. */
+struct sandbox_source {
+	int fd;	    /* a mount of it; -1 without */
+	char *name; /* owned; for an error */
+};
+
 struct sandbox {
 	struct sandbox_info info;
 	char id[LAUNCH_ID_MAX];
@@ -31,8 +37,7 @@ struct sandbox {
 	int wake_fd;	/* eventfd: readable while statuses are kept */
 	struct launcher *launcher;
 	struct launch launch; /* while it is made */
-	char *workspace;      /* for an error, while it is made */
-	int workspace_fd;
+	struct sandbox_source workspace, template; /* likewise */
 	uint64_t skeleton; /* what its root was made of */
 	struct limits limits;
 	bool made_cgroup, gone;

@@ -12,6 +12,8 @@
 	STEP(workspace, "binding /workspace", "")                                                  \
 	STEP(workspace_ids, "mapping the owner of /workspace",                                     \
 	     "its file system has to support idmapped mounts (ext4, xfs, btrfs, tmpfs from 6.3)")  \
+	STEP(template_ids, "mapping the owners of the template's files",                           \
+	     "its file system has to support idmapped mounts (ext4, xfs, btrfs, tmpfs from 6.3)")  \
 	STEP(launcher, "asking the launcher", "")                                                  \
 	STEP(upper, "making the ephemeral upper", "the kernel has to have tmpfs")                  \
 	STEP(overlay, "mounting the root", "the kernel has to have overlayfs")                     \

@@ -102,7 +102,7 @@ mounts=$(cat /proc/self/mountinfo)
 for user in agent root; do
 	check "as $user" "$bin/vitrine" run --quiet --state "$state" --user $user --workspace "$work/workspace" -- /usr/bin/python3 look.py
 done
-run --quiet -- sleep 30 &
+"$bin/vitrine" run --state "$state" --quiet -- sleep 30 &
 client=$!
 sleep 1
 is 'no mount of a session can be seen on the host' "$mounts" "$(cat /proc/self/mountinfo)"
