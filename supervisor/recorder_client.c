@@ -282,6 +282,7 @@ static const struct {
 	[RECORDER_OPENED] = {"reply", "opened"},
 	[RECORDER_EXECED] = {"reply", "execed"},
 	[RECORDER_EXEC_CLOSED] = {"reply", "exec.closed"},
+	[RECORDER_CLOSING] = {"reply", "closing"},
 	[RECORDER_CLOSED] = {"reply", "closed"},
 	[RECORDER_TROUBLE] = {"notice", "trouble"},
 	[RECORDER_LOST] = {"notice", "lost"},

@@ -78,6 +78,7 @@ enum recorder_word {
 	RECORDER_OPENED,
 	RECORDER_EXECED,
 	RECORDER_EXEC_CLOSED,
+	RECORDER_CLOSING,
 	RECORDER_CLOSED,
 	RECORDER_TROUBLE, /* the journal cannot be written; with error 0: it can again */
 	RECORDER_LOST,	  /* records were lost and the policy says kill */

@@ -6,7 +6,8 @@
  *   EXECING   until it knows the command
  *   WORKING   until the command ends
  *   DRAINING  until the recorder has what the command wrote
- *   CLOSING   until it has closed the record; then the session is gone
+ *   CLOSING   until it has written the end; then the ground is cleaned and the client told
+ *   SEALING   until the record is closed and on disk; then the session is gone
  *
  * Whatever ends it early puts a verdict in place; the first verdict is the true one, and every
  * stage looks for it before it goes on. A session that could not be set up is bare: OPENING,
@@ -40,7 +41,6 @@ void session_free(struct session *s)
 			break;
 		}
 	session_tear_down(s);
-	session_settle_forget(s);
 	json_decref(s->key);
 	free(s->phases);
 	session_request_free(&s->request);
@@ -239,7 +239,7 @@ void session_forget_client(struct session *s)
 
 void session_discard(struct session *s)
 {
-	if (s->discard || s->is_bare || s->stage == SESSION_OPENING || s->stage == SESSION_CLOSING)
+	if (s->discard || s->is_bare || s->stage == SESSION_OPENING || s->stage >= SESSION_CLOSING)
 		return;
 	s->discard = true;
 	recorder_discard(s->host->recorder, s->manifest.id);
@@ -307,7 +307,9 @@ void session_recorder_message(struct session *s, struct recorder_message *m)
 		session_execed(s, m);
 	else if (m->word == RECORDER_EXEC_CLOSED && s->stage == SESSION_DRAINING)
 		session_close_record(s);
-	else if (m->word == RECORDER_CLOSED && s->stage == SESSION_CLOSING)
+	else if (m->word == RECORDER_CLOSING && s->stage == SESSION_CLOSING)
+		session_closing(s, m);
+	else if (m->word == RECORDER_CLOSED && s->stage >= SESSION_CLOSING)
 		session_closed(s, m);
 	else if (m->word == RECORDER_TROUBLE)
 		trouble(s, m);

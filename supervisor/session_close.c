@@ -1,6 +1,7 @@
 /*
- * The end of a session: its record is closed, its manifest says so, its ground is cleaned, and who
- * asked for it is told, in this order.
+ * The end of a session. When session.end is in the file its ground is cleaned and who asked for it
+ * is told: no death of ours takes that back. Then the record gets onto the disk, is signed and
+ * entered in the ledger, and its manifest says that it has ended; readers wait for that.
  */
 #include "session_state.h"
 
@@ -91,16 +92,36 @@ static void tell_phases(const struct session *s)
 	log_write(&s->host->log, LOG_LEVEL_DEBUG, "session %s: phases: %s", s->manifest.id, text);
 }
 
+void session_closing(struct session *s, const struct recorder_message *m)
+{
+	char room[512];
+
+	phases_mark(s->phases, "written");
+	if (m->error || s->is_adopted)
+		return;
+	session_tear_down(s);
+	phases_mark(s->phases, "torn_down");
+	manifest_mark_ending(s->dir_fd, true); /* without it readers are only not made to wait */
+	session_tell_end(s, m->verdict, end_error(s, 0, room, sizeof(room)));
+	phases_mark(s->phases, "told");
+	s->stage = SESSION_SEALING;
+}
+
 void session_closed(struct session *s, const struct recorder_message *m)
 {
 	char room[512];
-	phases_mark(s->phases, "closed");
-	int error = -end_manifest(s, m);
-	phases_mark(s->phases, "manifest");
 
-	session_tear_down(s);
-	phases_mark(s->phases, "torn_down");
-	session_tell_end(s, m->verdict, end_error(s, error, room, sizeof(room)));
+	phases_mark(s->phases, "sealed");
+	int error = -end_manifest(s, m);
+
+	if (s->stage != SESSION_SEALING) {
+		session_tear_down(s);
+		session_tell_end(s, m->verdict, end_error(s, error, room, sizeof(room)));
+	} else if (error) {
+		log_write(&s->host->log, LOG_LEVEL_ERROR, "the record of session %s is not whole: %s",
+			  s->manifest.id, strerror(error));
+	}
+	manifest_mark_ending(s->dir_fd, false);
 	tell_phases(s);
 	session_free(s);
 }

@@ -167,21 +167,12 @@ static int run_command(struct session *s)
 	return r;
 }
 
-void session_start_command(struct session *s)
-{
-	if (s->stage != SESSION_EXECING || !s->is_told || s->settling)
-		return;
-	phases_mark(s->phases, "durable");
-	s->stage = SESSION_WORKING;
-	if (s->verdict.reason != VERDICT_NONE || run_command(s) < 0)
-		session_finish_exec(s);
-}
-
 void session_execed(struct session *s, const struct recorder_message *m)
 {
 	phases_mark(s->phases, "execed");
 	if (m->error)
 		session_decide_failed(s, "record", -m->error, m->text);
-	s->is_told = true;
-	session_start_command(s);
+	s->stage = SESSION_WORKING;
+	if (s->verdict.reason != VERDICT_NONE || run_command(s) < 0)
+		session_finish_exec(s);
 }

@@ -1,9 +1,8 @@
 /*
- * What a session begins and ends with is on disk in time, and nobody waits for a disk but who has
- * to: the command does not run before its session's manifest is durable, so that no crash makes a
- * session that ran unheard of; the end is told when the record with its session.end is durable (the
- * recorder's doing), and the manifest and the ledger's line, which a next start can make again from
- * the record, follow at once.
+ * What a session begins and ends with gets onto the disk at once, and nobody waits for the disk: no
+ * death of our own processes takes back what is written, and what a crash of the machine takes back
+ * is within the second that it may take of every record. A record that lacks its end for that gets
+ * one at the next start.
  */
 #include "session_state.h"
 
@@ -15,7 +14,6 @@
 
 struct settling {
 	struct host *host;
-	struct session *session; /* NULL: gone, or not concerned */
 	char id[SESSION_ID_LENGTH + 1];
 	int dir_fd, fd;	      /* of the manifest */
 	uint64_t ledger_line; /* 0: none of its own */
@@ -39,29 +37,24 @@ static int settle(void *context)
 	struct settling *t = context;
 	int r = settle_ledger(t);
 
-	return r < 0 ? r : manifest_settle(t->dir_fd, t->fd);
+	if (r == 0)
+		r = manifest_settle(t->dir_fd, t->fd);
+	return r;
 }
 
 static void settled(void *context, int r)
 {
 	struct settling *t = context;
-	struct session *s = t->session;
 
 	if (r < 0)
 		log_write(&t->host->log, LOG_LEVEL_ERROR,
 			  "session %s: its manifest is not on disk: %s", t->id, strerror(-r));
-	if (s) {
-		s->settling = NULL;
-		if (r < 0)
-			session_decide_failed(s, "state", r, NULL);
-		session_start_command(s);
-	}
 	close(t->dir_fd);
 	close(t->fd);
 	free(t);
 }
 
-static int settling_new(struct session *s, struct settling **ret_settling)
+static int settling_new(const struct session *s, struct settling **ret_settling)
 {
 	struct settling *t = calloc(1, sizeof(*t));
 
@@ -88,20 +81,18 @@ static void add(struct worker *worker, struct settling *t)
 	worker_add(worker, &work);
 }
 
-int session_settle_start(struct session *s)
+int session_settle_start(const struct session *s)
 {
 	struct settling *t = NULL;
 	int r = settling_new(s, &t);
 
 	if (r < 0)
 		return r;
-	t->session = s;
-	s->settling = t;
 	add(s->host->starts, t);
 	return 0;
 }
 
-int session_settle_end(struct session *s)
+int session_settle_end(const struct session *s)
 {
 	struct settling *t = NULL;
 	int r = settling_new(s, &t);
@@ -111,11 +102,4 @@ int session_settle_end(struct session *s)
 	t->ledger_line = ++s->host->ledger_added;
 	add(s->host->ends, t);
 	return 0;
-}
-
-void session_settle_forget(struct session *s)
-{
-	if (s->settling)
-		s->settling->session = NULL;
-	s->settling = NULL;
 }

@@ -15,7 +15,8 @@ enum session_stage {
 	SESSION_EXECING,  /* the recorder knows the command */
 	SESSION_WORKING,  /* the command ends */
 	SESSION_DRAINING, /* the recorder has what the command wrote */
-	SESSION_CLOSING,  /* the recorder has closed the journal */
+	SESSION_CLOSING,  /* the recorder has written the end */
+	SESSION_SEALING,  /* the record is on disk; all else is done and told */
 };
 
 /* What is known of the limits of a session while its command runs. */
@@ -45,10 +46,8 @@ struct session {
 	uint64_t exec_cgroup;
 	struct streams streams;
 	enum session_stage stage;
-	struct settling *settling; /* its manifest is not on disk yet */
 	bool is_open;	 /* the record */
 	bool is_ready;	 /* and the sandbox stands */
-	bool is_told;	 /* the recorder knows the command */
 	bool is_bare;	 /* only its journal is open: nothing runs */
 	bool is_adopted; /* it began under another supervisor */
 	bool has_start;	 /* session.start is in the record */
@@ -81,12 +80,10 @@ int session_open_record(struct session *s);
 
 /* session_settle.c */
 
-/* Write the manifest, and have it made durable. The command waits for that. 0 or -errno. */
-int session_settle_start(struct session *s);
-/* The same at the end, with the ledger. Nothing waits for it. @s may be freed. */
-int session_settle_end(struct session *s);
-/* It is not waited for any more. */
-void session_settle_forget(struct session *s);
+/* Write the manifest, and have it put on disk; at the end the ledger with it. Nothing waits for
+ * that, and @s may be freed meanwhile. 0 or -errno. */
+int session_settle_start(const struct session *s);
+int session_settle_end(const struct session *s);
 
 /* session_fields.c: objects for recorder_event; NULL when out of memory. */
 
@@ -110,8 +107,6 @@ void session_discard(struct session *s);
 
 /* The recorder knows the command: start it. */
 void session_execed(struct session *s, const struct recorder_message *m);
-/* The command is started if nothing is waited for any more. */
-void session_start_command(struct session *s);
 /* The command is over, or is to be: kill what is left of it and let the recorder take the rest. */
 void session_finish_exec(struct session *s);
 /* Its output goes nowhere soon, if its reader does not take it. */
@@ -137,6 +132,8 @@ void session_decide_failed(struct session *s, const char *step, int error, const
 void session_close_record(struct session *s);
 /* What the cgroups know of all its processes, where they count. */
 void session_measure(struct session *s, struct verdict *v);
+/* The end is in the record: clean up and tell it. */
+void session_closing(struct session *s, const struct recorder_message *m);
 /* The record is closed: finish and free the session. */
 void session_closed(struct session *s, const struct recorder_message *m);
 /* The journal could not even be opened: there is no session. Frees it. */

@@ -362,6 +362,17 @@ static void on_journal_closed(void *context, int error, const uint8_t note[HASH_
 	free(closing);
 }
 
+/* All is in the file, and the ring is let go of: only the disk is still to be waited for. */
+static void tell_closing(struct call *c, int error)
+{
+	json_t *told = error ? NULL : json_copy(c->reply);
+
+	if (told && json_object_set_new(told, "reply", json_string("closing")) == 0)
+		recordings_send(c->all, told);
+	else
+		json_decref(told);
+}
+
 static int serve_close(struct call *c)
 {
 	struct recording_end end = {0};
@@ -375,15 +386,15 @@ static int serve_close(struct call *c)
 		free(closing);
 		return e;
 	}
-	recordings_remove(c->all, c->recording);
-	recording_free(c->recording);
-
 	json_object_set_new(c->reply, "records", json_integer((json_int_t)end.records));
 	json_object_set_new(c->reply, "lost", json_integer((json_int_t)end.lost));
 	if (end.counts)
 		json_object_set_new(c->reply, "counts", end.counts);
 	if (end.verdict)
 		json_object_set_new(c->reply, "verdict", end.verdict);
+	tell_closing(c, end.error);
+	recordings_remove(c->all, c->recording);
+	recording_free(c->recording);
 	*closing = (struct closing){c->all, json_incref(c->reply), end.error};
 	closer_add(c->all->closer, end.journal, on_journal_closed, closing);
 	return 0;

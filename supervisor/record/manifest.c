@@ -8,12 +8,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #define NAME "manifest.json"
 #define TEMPORARY "manifest.json.tmp"
 #define BEFORE "manifest.json.before" /* until the one that took its place is on disk */
+#define ENDING "ending" /* stands between the end of a session and that of its record */
+#define ENDING_PAUSE_NS 2000000
+#define ENDING_PAUSES 1000
 #define SIZE_MOST (16 << 20)
 
 static const char *const state_names[] = {
@@ -164,12 +169,44 @@ static int read_file(int session_dir_fd, const char *name, struct manifest *ret_
 	return r;
 }
 
-int manifest_read(int session_dir_fd, struct manifest *ret_manifest)
+int manifest_mark_ending(int session_dir_fd, bool is_ending)
+{
+	if (!is_ending)
+		return unlinkat(session_dir_fd, ENDING, 0) && errno != ENOENT ? -errno : 0;
+	cleanup(close_fd) int fd =
+		openat(session_dir_fd, ENDING, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0640);
+	return fd < 0 ? -errno : 0;
+}
+
+/* A few milliseconds, unless its supervisor has died over it. */
+static bool is_ending(int session_dir_fd, const struct manifest *m)
+{
+	return m->state != SESSION_ENDED && faccessat(session_dir_fd, ENDING, F_OK, 0) == 0 &&
+	       m->supervisor_pid > 0 && (kill((pid_t)m->supervisor_pid, 0) == 0 || errno == EPERM);
+}
+
+static int read_once(int session_dir_fd, struct manifest *ret_manifest)
 {
 	int r = read_file(session_dir_fd, NAME, ret_manifest);
 
 	if (r == -EBADMSG && read_file(session_dir_fd, BEFORE, ret_manifest) == 0)
 		r = 0;
+	return r;
+}
+
+int manifest_read(int session_dir_fd, struct manifest *ret_manifest)
+{
+	const struct timespec pause = {.tv_nsec = ENDING_PAUSE_NS};
+	struct manifest m;
+	int r = read_once(session_dir_fd, &m);
+
+	for (int i = 0; r == 0 && i < ENDING_PAUSES && is_ending(session_dir_fd, &m); i++) {
+		manifest_free(&m);
+		nanosleep(&pause, NULL);
+		r = read_once(session_dir_fd, &m);
+	}
+	if (r == 0)
+		*ret_manifest = m;
 	return r;
 }
 
