@@ -70,7 +70,7 @@ vitrine-names_libs  := -lseccomp -lcap
 
 vitrine-export_main  := exporters/export_main.c
 vitrine-export_needs := exporters sinks project record
-vitrine-export_libs  := -lcurl -ljansson -lcrypto -lz -lsystemd -pthread
+vitrine-export_libs  := -lcurl -ljansson -lcrypto -lz -lzstd -lsystemd -pthread
 
 # Static and small: they are forked from for each session, and run inside it.
 vitrine-launcher_main   := supervisor/sandbox/launcher_main.c
@@ -85,7 +85,7 @@ BPF_SRC := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c,$(wildcard bpf/*.bpf.c))
 BPF_OBJ := $(patsubst bpf/%.bpf.c,$(B)/bpf/%.bpf.o,$(BPF_SRC))
 SKEL    := $(B)/include/vitrine.skel.h
 
-.PHONY: all deps demo check check-style check-unit check-corpus check-e2e check-kernels deps-kernels lint soak bench bench-redact fuzz install clean
+.PHONY: all deps deps-receivers demo check check-style check-unit check-corpus check-e2e check-kernels deps-kernels lint soak bench bench-redact fuzz install clean
 .DEFAULT_GOAL := all
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -146,12 +146,16 @@ DEPS := gcc make clang bpftool pkg-config libc6-dev
 DEPS += libbpf-dev libelf-dev zlib1g-dev libjansson-dev libssl-dev libsystemd-dev
 DEPS += libseccomp-dev libcap-dev
 DEPS += libpcre2-dev
-DEPS += libcurl4-openssl-dev
+DEPS += libcurl4-openssl-dev libzstd-dev
 # What the tests run or are linked with.
 DEPS += libcmocka-dev perl git python3 curl strace procps iproute2
+DEPS += zstd openssl
+# Receivers that the tests send to: unpacked, not installed.
+RECEIVERS := rsyslog syslog-ng-core clickhouse-server
 DEPS_LINT := clang-format clang-tidy cppcheck shellcheck
 DEPS_FUZZ := libclang-rt-14-dev
 DEPS_BENCH := bubblewrap auditd
+DEPS_BENCH_REDACT := g++ libre2-dev
 DEPS_KERNELS := qemu-system-x86 busybox-static erofs-utils cpio kmod xz-utils zstd lz4
 
 install_packages = @missing=$$(for p in $(1); do dpkg-query -W -f '$${db:Status-Status}\n' $$p 2>/dev/null | grep -qx installed || echo $$p; done); \
@@ -190,6 +194,8 @@ install: all man
 	install -m 644 $(filter %.8,$(MAN)) $(MANDIR)/man8
 	install -m 644 $(B)/man/vitrine.bash $(COMPLDIR)/vitrine
 	sed 's|@sbindir@|$(PREFIX)/sbin|' supervisor/vitrined.service.in > $(UNITDIR)/vitrined.service
+	install -d $(DESTDIR)$(PREFIX)/lib/sysusers.d
+	install -m 644 exporters/vitrine-export.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/vitrine-export.conf
 	sed 's|@sbindir@|$(PREFIX)/sbin|' exporters/vitrine-export.service.in > $(UNITDIR)/vitrine-export.service
 
 # ---- tests ----------------------------------------------------------------------------------------------------------

@@ -283,7 +283,6 @@ static int run_run(const void *values, int argument_count, char **arguments)
 	struct fault f = {0};
 	int status = VERDICT_STATUS_FAILED;
 
-	json_wipe_freed();
 	open_standard_streams();
 	r.tty = o->tty < 0 ? isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) : o->tty;
 	if (open_session(&r, argument_count, arguments, &f) < 0)
@@ -358,11 +357,13 @@ const struct command command_run = {
 		 "  memory     bytes of memory, swap and files in memory included; what needs more is killed\n"
 		 "  pids       processes and threads alive at once\n"
 		 "  cpu        processors: 0.5 is half of one\n"
+		 "  cpu_weight share of processors where others want them too: 1 to 10000, 100 is everybody's\n"
+		 "  io         bytes a second from and to each disk; what is throttled is not counted as a hit\n"
 		 "  wall       time of the command: seconds, or 500ms, 8s, 5m, 2h; then everything is killed\n"
 		 "  disk       bytes of files outside of /workspace (2G if not given)\n"
 		 "  inodes     files outside of /workspace (1000000 if not given)\n"
 		 "  files      open files of each process\n"
-		 "  file_size  bytes of each file\n"
+		 "  file_size  bytes of each file; who writes past it gets SIGXFSZ\n"
 		 "  output     bytes that the command writes to its streams; then everything is killed"},
 		{"EXAMPLES",
 		 "  vitrine run --workspace . -- make test\n"

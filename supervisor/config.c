@@ -26,6 +26,10 @@ const struct setting config_settings[] = {
 	 .doc = "How much is logged; debug tells of each session how long its steps took."},
 	{"pool", SETTING_NUMBER, .min = 0, .max = 256, .otherwise = "0",
 	 .doc = "Sandboxes that are made ahead, for sessions without limits, workspace or network."},
+	{"readers_group", SETTING_NAME, .max = 32, .otherwise = "\"vitrine-export\"",
+	 .doc = "Group that may read records. Where the host has none of this name, only root and "
+		"the "
+		"recorder may."},
 	{"recorder_user", SETTING_NAME, .max = 32, .otherwise = "\"vitrine-recorder\"",
 	 .doc = "User that the recorder runs as. Where the host has none of this name it runs as "
 		"uid and gid 64742."},
@@ -71,6 +75,7 @@ static void borrow_values(struct config *c)
 	c->state = json_string_value(json_object_get(c->values, "state"));
 	c->socket = json_string_value(json_object_get(c->values, "socket"));
 	c->key_file = json_string_value(json_object_get(c->values, "key_file"));
+	c->readers_group = json_string_value(json_object_get(c->values, "readers_group"));
 	c->recorder_user = json_string_value(json_object_get(c->values, "recorder_user"));
 	c->is_debugged =
 		strcmp(json_string_value(json_object_get(c->values, "log_level")), "debug") == 0;

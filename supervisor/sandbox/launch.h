@@ -10,7 +10,7 @@
 
 #define LAUNCH_ID_MAX 64
 #define LAUNCH_RESOLV_MAX 4096
-#define LAUNCH_TASKS_MAX 3
+#define LAUNCH_TASKS_MAX 4
 
 enum launch_kind {
 	LAUNCH_SKELETON, /* descriptors: mount of a new skeleton. Answer: none */

@@ -30,6 +30,7 @@
 #define UPPER_BYTES_DEFAULT (2ull << 30)
 #define UPPER_INODES_DEFAULT 1000000
 #define READY_TIMEOUT_MS 30000
+#define IO_PROGRAMS "/usr"
 
 /* What is needed while a sandbox is made, and not after. */
 struct making {
@@ -96,6 +97,9 @@ static struct sandbox *sandbox_new(const struct sandbox_options *options)
 		.root_mount_fd = -1,
 		.uid_base = UID_FIRST + options->slot * SESSION_IDS,
 		.uid_count = SESSION_IDS,
+		.upper_bytes = options->upper_bytes ? options->upper_bytes : UPPER_BYTES_DEFAULT,
+		.upper_inodes =
+			options->upper_inodes ? options->upper_inodes : UPPER_INODES_DEFAULT,
 	};
 	s->limits = LIMITS_NONE;
 	s->workspace.fd = s->template.fd = -1;
@@ -129,11 +133,26 @@ static int make_cgroups(struct sandbox *s, struct making *m)
 	return 0;
 }
 
+/* The upper is memory; what is read from below it and what is bound to /workspace is on disks. */
+static void find_io_places(const struct sandbox *s, struct sandbox_limits *limits)
+{
+	struct stat programs;
+
+	if (stat(IO_PROGRAMS, &programs) == 0)
+		limits->io_places[0] =
+			(struct sandbox_io_place){IO_PROGRAMS, programs.st_dev, false};
+	if (s->info.workspace_dev)
+		limits->io_places[1] =
+			(struct sandbox_io_place){"/workspace", s->info.workspace_dev, true};
+}
+
 static int set_limits(struct sandbox *s, struct making *m)
 {
+	struct sandbox_limits limits = m->options->limits;
 	char why[LIMITS_WHY] = "";
-	int r = limits_open(m->root, s->info.cgroup_fd, s->id, &m->options->limits, &s->limits,
-			    why);
+
+	find_io_places(s, &limits);
+	int r = limits_open(m->root, s->info.cgroup_fd, s->id, &limits, &s->limits, why);
 
 	return r < 0 ? sandbox_fail(m->error, SETUP_limits, r, "%s", why) : 0;
 }
@@ -175,6 +194,7 @@ static int open_workspace(struct sandbox *s, struct making *m)
 	if (r < 0)
 		return sandbox_fail(m->error, SETUP_workspace, r, "%s", path);
 
+	s->info.workspace_dev = st.st_dev;
 	m->request.flags |= LAUNCH_WORKSPACE;
 	m->request.workspace_uid = st.st_uid;
 	m->request.workspace_gid = st.st_gid;
@@ -238,14 +258,14 @@ static int fail_launch(const struct sandbox *s, int r, struct sandbox_error *ret
 	return sandbox_fail(ret_error, s->launch.step, r, "%s is on %s", from->name, type);
 }
 
-/* A filter of its own for a session whose policy denies more than the table. */
+/* A filter of its own for a session whose policy changes the table. */
 static int make_filter(struct making *m)
 {
-	static const struct syscall_set none;
+	static const struct syscall_changes none;
 
-	if (memcmp(&m->options->denied, &none, sizeof(none)) == 0)
+	if (memcmp(&m->options->syscalls, &none, sizeof(none)) == 0)
 		return 0;
-	int r = launcher_filter(&m->options->denied, &m->filter_fd);
+	int r = launcher_filter(&m->options->syscalls, &m->filter_fd);
 	return r < 0 ? sandbox_fail(m->error, SETUP_filter, r, "%s", "") : 0;
 }
 
@@ -354,9 +374,9 @@ static int build(struct sandbox *s, struct making *m)
 	r = make_cgroups(s, m);
 	phases_mark(phases, "cgroups");
 	if (r == 0)
-		r = set_limits(s, m);
-	if (r == 0)
 		r = open_workspace(s, m);
+	if (r == 0)
+		r = set_limits(s, m);
 	if (r == 0)
 		r = open_template(s, m);
 	if (r == 0)
@@ -373,8 +393,8 @@ static void fill_request(const struct sandbox *s, const struct sandbox_options *
 	request->kind = LAUNCH_SESSION;
 	request->flags = o->net == SANDBOX_NET_NONE ? LAUNCH_OWN_NET : 0;
 	request->uid_base = s->info.uid_base;
-	request->upper_bytes = o->upper_bytes ? o->upper_bytes : UPPER_BYTES_DEFAULT;
-	request->upper_inodes = o->upper_inodes ? o->upper_inodes : UPPER_INODES_DEFAULT;
+	request->upper_bytes = s->info.upper_bytes;
+	request->upper_inodes = s->info.upper_inodes;
 	memcpy(request->id, s->id, sizeof(request->id));
 }
 
@@ -497,16 +517,6 @@ int sandbox_usage(struct sandbox *s, uint64_t *ret_cpu_ns, uint64_t *ret_memory_
 int sandbox_limit_hits(const struct sandbox *s, enum sandbox_controller c, uint64_t *ret_hits)
 {
 	return limits_hits(&s->limits, c, ret_hits);
-}
-
-int sandbox_limit_fd(const struct sandbox *s, enum sandbox_controller c, uint32_t *ret_events)
-{
-	const struct controller_limit *by = &s->limits.by[c];
-
-	if (c == SANDBOX_CPU) /* its file of counters tells of no change */
-		return -1;
-	*ret_events = by->notices_fd >= 0 ? EPOLLIN : EPOLLPRI;
-	return by->notices_fd >= 0 ? by->notices_fd : by->hits_fd;
 }
 
 bool sandbox_is_full(const struct sandbox *s, bool *ret_inodes)
