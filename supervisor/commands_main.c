@@ -1,5 +1,6 @@
 /*
- * vitrine-commands: the command line. A table of commands, and the commands that speak of the table itself.
+ * vitrine-commands: the command line. A table of commands, and the commands that speak of the table
+ * itself.
  */
 #include "../exporters/commands.h"
 #include "../replay/commands.h"

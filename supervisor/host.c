@@ -199,9 +199,9 @@ int host_open(const struct config *config, const struct log *log, sd_event *loop
 	      struct host *ret_host, struct fault *ret_fault)
 {
 	static int (*const steps[])(struct host *, struct fault *) = {
-		start_launcher,	    find_readers, open_state,	load_key,	make_shapes,
-		find_recorder_user, open_cgroups, load_sensors, start_recorder, start_workers,
-		start_pool,
+		start_launcher, find_readers,	    open_state,	  load_key,
+		make_shapes,	find_recorder_user, open_cgroups, load_sensors,
+		start_recorder, start_workers,	    start_pool,
 	};
 
 	*ret_host = (struct host){

@@ -1,6 +1,6 @@
 /*
- * An entry is asked for, then ready, then taken. One that ends by itself, or whose root the host has
- * outdated since, is taken apart; what cannot be made is tried again seldom.
+ * An entry is asked for, then ready, then taken. One that ends by itself, or whose root the host
+ * has outdated since, is taken apart; what cannot be made is tried again seldom.
  */
 #include "pool.h"
 

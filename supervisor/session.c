@@ -74,9 +74,8 @@ json_t *session_describe(const struct session *s)
 	const struct manifest *m = &s->manifest;
 
 	return json_pack("{s:s, s:s?, s:s?, s:s, s:I, s:o?}", "id", m->id, "name", m->name,
-			 "tenant", m->tenant, "state",
-			 s->is_ready ? "running" : "starting", "started_ns",
-			 (json_int_t)m->started_ns, "command",
+			 "tenant", m->tenant, "state", s->is_ready ? "running" : "starting",
+			 "started_ns", (json_int_t)m->started_ns, "command",
 			 json_loads(m->command ? m->command : "null", JSON_DECODE_ANY, NULL));
 }
 
@@ -102,7 +101,8 @@ static int record_ready(struct session *s)
 
 static int prepare_command(struct session *s)
 {
-	int r = s->exec_cgroup ? 0 : sandbox_prepare_exec(s->sandbox, SESSION_EXEC, &s->exec_cgroup);
+	int r = s->exec_cgroup ? 0
+			       : sandbox_prepare_exec(s->sandbox, SESSION_EXEC, &s->exec_cgroup);
 	if (r < 0)
 		return session_decide_failed(s, "cgroup", r, NULL), r;
 

@@ -118,8 +118,9 @@ void session_closed(struct session *s, const struct recorder_message *m)
 		session_tear_down(s);
 		session_tell_end(s, m->verdict, end_error(s, error, room, sizeof(room)));
 	} else if (error) {
-		log_write(&s->host->log, LOG_LEVEL_ERROR, "the record of session %s is not whole: %s",
-			  s->manifest.id, strerror(error));
+		log_write(&s->host->log, LOG_LEVEL_ERROR,
+			  "the record of session %s is not whole: %s", s->manifest.id,
+			  strerror(error));
 	}
 	manifest_mark_ending(s->dir_fd, false);
 	tell_phases(s);

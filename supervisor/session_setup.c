@@ -6,8 +6,8 @@
 #include "session_state.h"
 
 #include "control.h"
-#include "pool.h"
 #include "jansson_cleanup.h"
+#include "pool.h"
 #include "process_start.h"
 #include "record/cleanup.h"
 #include "session_key.h"
@@ -166,8 +166,7 @@ static int on_ready(sd_event_source *source, int fd, uint32_t events, void *cont
 void session_follow_building(struct session *s)
 {
 	int fd = sandbox_ready_fd(s->sandbox);
-	int r = fd < 0 ? 0
-		       : sd_event_add_io(s->host->loop, &s->building, fd, EPOLLIN, on_ready, s);
+	int r = fd < 0 ? 0 : sd_event_add_io(s->host->loop, &s->building, fd, EPOLLIN, on_ready, s);
 
 	if (r < 0)
 		session_decide_failed(s, "sandbox", r, NULL);

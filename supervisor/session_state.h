@@ -1,9 +1,9 @@
 /* The inside of a session, for session.c and the files that are parts of it. */
 #pragma once
 
+#include "sandbox/phases.h"
 #include "session.h"
 #include "session_dir.h"
-#include "sandbox/phases.h"
 #include "streams.h"
 #include "templates.h"
 
@@ -51,7 +51,7 @@ struct session {
 	bool is_adopted; /* it began under another supervisor */
 	bool has_start;	 /* session.start is in the record */
 	bool discard;	 /* output is no longer delivered */
-	json_t *key; /* that signs the record, until the recorder has it */
+	json_t *key;	 /* that signs the record, until the recorder has it */
 	struct verdict verdict;
 	uint64_t started_boot_ns;
 	struct session_limits limits;

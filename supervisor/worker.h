@@ -9,7 +9,7 @@
 struct worker;
 
 struct work {
-	int (*run)(void *context);	     /* in the thread; 0 or -errno */
+	int (*run)(void *context);	    /* in the thread; 0 or -errno */
 	void (*done)(void *context, int r); /* in the loop, with what run returned */
 	void *context;
 };

@@ -11,11 +11,12 @@
 
 struct closer;
 
-/* Called in the loop when the records are on disk and their end is signed. @error: 0 or -errno; @note: hash of its last
- * checkpoint, zero if it has none. */
+/* Called in the loop when the records are on disk and their end is signed. @error: 0 or -errno;
+ * @note: hash of its last checkpoint, zero if it has none. */
 typedef void closer_done(void *context, int error, const uint8_t note[HASH_SIZE]);
 
-/* Start the thread; @log (borrowed) is told what fails when its end was told already. 0 or -errno. */
+/* Start the thread; @log (borrowed) is told what fails when its end was told already. 0 or -errno.
+ */
 int closer_start(sd_event *loop, int64_t priority, const struct log *log,
 		 struct closer **ret_closer);
 

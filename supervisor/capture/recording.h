@@ -33,7 +33,7 @@ enum recording_notice {
 struct recording_host {
 	sd_event *loop;
 	struct freezer *freezer;
-	struct kept_rings *rings; /* NULL: none is kept */
+	struct kept_rings *rings;    /* NULL: none is kept */
 	uint8_t key[32];	     /* deployment key */
 	const struct shapes *shapes; /* of redaction; NULL: the secrets alone are looked for */
 	int numbers_fd, losses_fd, written_files_fd; /* BPF maps */

@@ -28,7 +28,7 @@ struct launcher {
 	int filter_fd; /* sealed memfd: the system call filter */
 	int init_fd;   /* sealed memfd: the program vitrine-init */
 	uint64_t init_dev, init_ino;
-	uint64_t skeleton; /* fingerprint of what the launcher has */
+	uint64_t skeleton;	     /* fingerprint of what the launcher has */
 	struct launch *first, *last; /* asked and not answered, in the order of their answers */
 };
 
@@ -39,8 +39,8 @@ int launcher_refresh(struct launcher *l);
 int launcher_filter(const struct syscall_changes *changes, int *ret_fd);
 
 /*
- * Ask for a session's init. @fds as in enum launch_fd, @count of them, borrowed. @launch stays where
- * it is until it was waited for. 0 or -errno.
+ * Ask for a session's init. @fds as in enum launch_fd, @count of them, borrowed. @launch stays
+ * where it is until it was waited for. 0 or -errno.
  */
 int launcher_ask(struct launcher *l, const struct launch_request *request, const int *fds,
 		 size_t count, struct launch *launch);

@@ -439,8 +439,8 @@ static void close_source(struct sandbox_source *from)
 int sandbox_launched(struct sandbox *s, struct sandbox_error *ret_error)
 {
 	int r = launcher_wait(s->launcher, &s->launch);
-	if (r == 0 && (s->launch.fds[LAUNCH_ANSWER_ROOT] < 0 ||
-		       s->launch.fds[LAUNCH_ANSWER_PIDFD] < 0))
+	if (r == 0 &&
+	    (s->launch.fds[LAUNCH_ANSWER_ROOT] < 0 || s->launch.fds[LAUNCH_ANSWER_PIDFD] < 0))
 		r = -EBADMSG;
 	if (r < 0)
 		return fail_launch(s, r, ret_error);

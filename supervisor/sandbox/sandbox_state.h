@@ -36,9 +36,9 @@ struct sandbox {
 	int status_fd;	/* epoll: control_fd and wake_fd */
 	int wake_fd;	/* eventfd: readable while statuses are kept */
 	struct launcher *launcher;
-	struct launch launch; /* while it is made */
+	struct launch launch;			   /* while it is made */
 	struct sandbox_source workspace, template; /* likewise */
-	uint64_t skeleton; /* what its root was made of */
+	uint64_t skeleton;			   /* what its root was made of */
 	struct limits limits;
 	bool made_cgroup, gone;
 	struct sandbox_exec execs[INIT_COMMANDS_MAX];
