@@ -17,7 +17,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#define RUN_DIR "/run/vitrine"
 #define DETACH_US 1000000
 #define RECORDER_ID 64742 /* where the host has no user for the recorder */
 

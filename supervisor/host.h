@@ -15,6 +15,8 @@
 #include <limits.h>
 #include <systemd/sd-event.h>
 
+#define RUN_DIR "/run/vitrine"
+
 struct pool;
 struct session;
 

@@ -13,6 +13,7 @@
 #include "session_key.h"
 #include "slot.h"
 #include "template_store.h"
+#include "workspace.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -92,6 +93,24 @@ static int take_template(struct session *s, struct fault *f)
 		r = templates_take(&s->host->templates, s->host->config.state, rootfs,
 				   s->request.template, &s->template, &why);
 	return r < 0 ? fail(s, f, "template", r, why.text) : 0;
+}
+
+/* Nothing that vitrine keeps may be in reach of a session. */
+static int check_workspace(struct session *s, struct fault *f)
+{
+	const struct config *c = &s->host->config;
+	const char *path = s->request.policy.workspace;
+	char keys[PATH_MAX];
+	struct fault why = {0};
+
+	if (!path)
+		return 0;
+	const char *slash = strrchr(c->key_file, '/');
+	snprintf(keys, sizeof(keys), "%.*s", slash > c->key_file ? (int)(slash - c->key_file) : 1,
+		 c->key_file);
+	const struct kept_place kept[] = {{c->state, true}, {keys, false}, {RUN_DIR, true}};
+	int r = workspace_check(path, kept, sizeof(kept) / sizeof(kept[0]), &why);
+	return r < 0 ? fail(s, f, "workspace", r, why.text) : 0;
 }
 
 /* Every byte of it counts for the pool. */
@@ -298,6 +317,8 @@ int session_set_up(struct session *s, const int fds[3], struct fault *f)
 	r = make_directory(s, f);
 	phases_mark(s->phases, "directory");
 	if (r == 0)
+		r = check_workspace(s, f);
+	if (r == 0)
 		r = take_template(s, f);
 	if (r == 0 && !s->sandbox)
 		r = make_sandbox(s, f);
@@ -306,11 +327,11 @@ int session_set_up(struct session *s, const int fds[3], struct fault *f)
 	phases_mark(s->phases, "watch");
 	if (r == 0)
 		r = open_streams(s, fds, f);
+	phases_mark(s->phases, "streams");
 	if (r == 0)
 		r = make_key(s, f);
 	if (r == 0 && sandbox_ready_fd(s->sandbox) >= 0)
 		r = wait_launched(s, f);
-	phases_mark(s->phases, "streams");
 	return r;
 }
 
