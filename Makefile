@@ -179,13 +179,14 @@ SBINDIR := $(DESTDIR)$(PREFIX)/sbin
 LIBEXEC := $(DESTDIR)$(PREFIX)/libexec/vitrine
 MANDIR  := $(DESTDIR)$(PREFIX)/share/man
 UNITDIR := $(DESTDIR)$(PREFIX)/lib/systemd/system
+SYSUSERSDIR := $(DESTDIR)$(PREFIX)/lib/sysusers.d
 
 include man/man.mk
 
 COMPLDIR := $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 
 install: all man
-	install -d $(COMPLDIR) $(BINDIR) $(SBINDIR) $(LIBEXEC) $(MANDIR)/man1 $(MANDIR)/man8 $(UNITDIR)
+	install -d $(COMPLDIR) $(BINDIR) $(SBINDIR) $(LIBEXEC) $(MANDIR)/man1 $(MANDIR)/man8 $(UNITDIR) $(SYSUSERSDIR)
 	install -m 755 $(B)/bin/vitrine $(BINDIR)/vitrine
 	install -m 755 $(B)/bin/vitrined $(SBINDIR)/vitrined
 	install -m 755 $(B)/bin/vitrine-export $(SBINDIR)/vitrine-export
@@ -193,9 +194,9 @@ install: all man
 	install -m 644 $(filter %.1,$(MAN)) $(MANDIR)/man1
 	install -m 644 $(filter %.8,$(MAN)) $(MANDIR)/man8
 	install -m 644 $(B)/man/vitrine.bash $(COMPLDIR)/vitrine
+	install -m 644 supervisor/vitrine.sysusers $(SYSUSERSDIR)/vitrine.conf
 	sed 's|@sbindir@|$(PREFIX)/sbin|' supervisor/vitrined.service.in > $(UNITDIR)/vitrined.service
-	install -d $(DESTDIR)$(PREFIX)/lib/sysusers.d
-	install -m 644 exporters/vitrine-export.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/vitrine-export.conf
+	install -m 644 exporters/vitrine-export.sysusers $(SYSUSERSDIR)/vitrine-export.conf
 	sed 's|@sbindir@|$(PREFIX)/sbin|' exporters/vitrine-export.service.in > $(UNITDIR)/vitrine-export.service
 
 # ---- tests ----------------------------------------------------------------------------------------------------------

@@ -19,6 +19,9 @@
 static const char *const log_levels[] = {"notice", "debug", NULL};
 
 const struct setting config_settings[] = {
+	{"group", SETTING_NAME, .max = 32, .otherwise = "\"vitrine\"",
+	 .doc = "Group whose members may connect; where the host has none of this name only root "
+		"may."},
 	{"key_file", SETTING_PATH,
 	 .doc = "The deployment key, under which digests and tags in records are made; outside the "
 		"state directory. Default: the name of the state directory and .key."},
@@ -44,6 +47,11 @@ const struct setting config_settings[] = {
 	 .doc = "Where clients connect."},
 	{"state", SETTING_PATH, .otherwise = "\"" STORE_DEFAULT_STATE "\"",
 	 .doc = "The state directory, which holds the records."},
+	{"users", SETTING_USERS, .otherwise = "{\"@vitrine\": {}}",
+	 .doc = "What users other than root may ask for: of NAME, @GROUP or * the sessions at "
+		"once, "
+		"the most of each limit, the tenant and what is allowed beside; the first row that "
+		"a user belongs to counts."},
 	{NULL},
 };
 
@@ -80,6 +88,8 @@ static void borrow_values(struct config *c)
 	c->recorder_user = json_string_value(json_object_get(c->values, "recorder_user"));
 	c->is_debugged =
 		strcmp(json_string_value(json_object_get(c->values, "log_level")), "debug") == 0;
+	c->group = json_string_value(json_object_get(c->values, "group"));
+	c->users = json_object_get(c->values, "users");
 	c->ring_bytes = json_integer_value(json_object_get(c->values, "ring_bytes"));
 	c->rings = json_integer_value(json_object_get(c->values, "rings"));
 	c->pool = json_integer_value(json_object_get(c->values, "pool"));

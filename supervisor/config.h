@@ -14,6 +14,8 @@ struct config {
 	const char *key_file;
 	const char *readers_group;
 	const char *recorder_user;
+	const char *group; /* whose members may connect */
+	const json_t *users;
 	uint64_t ring_bytes;
 	uint32_t rings;
 	uint32_t sessions_max;

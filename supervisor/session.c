@@ -55,6 +55,11 @@ const char *session_id(const struct session *s)
 	return s->manifest.id;
 }
 
+uid_t session_asker(const struct session *s)
+{
+	return s->asker.uid;
+}
+
 struct session *session_find(struct host *h, const char *id)
 {
 	struct session *s = h->sessions;
@@ -151,7 +156,7 @@ static struct session *new_session(struct host *h)
 		return NULL;
 	s->host = h;
 	s->phases = h->config.is_debugged ? phases_new() : NULL;
-	s->dir_fd = s->slot_fd = -1;
+	s->dir_fd = s->slot_fd = s->request.workspace_fd = -1;
 	s->template = TEMPLATE_USE_NONE;
 	s->streams = (struct streams)STREAMS_NONE;
 	s->started_boot_ns = session_clock_ns(CLOCK_BOOTTIME);
@@ -169,7 +174,7 @@ int session_start(struct host *h, struct session_request *request, const struct 
 		return fault_set(ret_fault, -ENOMEM, "no_memory", "out of memory");
 	}
 	s->request = *request;
-	*request = (struct session_request){0};
+	*request = (struct session_request){.workspace_fd = -1};
 	s->asker = *asker;
 	s->client = *client;
 	link_session(s);

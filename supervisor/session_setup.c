@@ -121,6 +121,7 @@ static void fill_options(const struct session *s, struct sandbox_options *ret_op
 	memset(ret_options, 0, sizeof(*ret_options));
 	*ret_options = (struct sandbox_options){
 		.workspace = p->workspace,
+		.workspace_fd = s->request.workspace_fd < 0 ? NULL : &s->request.workspace_fd,
 		.syscalls = p->syscalls,
 		.net = strcmp(p->net, "host") == 0 ? SANDBOX_NET_HOST : SANDBOX_NET_NONE,
 		.workspace_for_root = p->workspace && strcmp(p->user, "root") == 0,
@@ -294,7 +295,8 @@ static int take_slot(struct session *s, struct fault *f)
 	int r = slot_take(SLOT_FILE, SESSION_SLOTS, h->slot_hint, &s->slot, &s->slot_fd);
 
 	if (r < 0)
-		return fault_set(f, r, "too_many", "no slot for a session: %s", strerror(-r));
+		return fault_set(f, r, r == -EAGAIN || r == -ENOSPC ? "capacity" : "slot",
+				 "no slot for a session: %s", strerror(-r));
 	h->slot_hint = s->slot + 1;
 	return 0;
 }

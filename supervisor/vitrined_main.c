@@ -13,9 +13,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #define PRIVATE_FD 3
 #define LINGER_MS 5000
+#define CONFIG_FILE "/etc/vitrine/vitrined.json"
 
 struct vitrined_options {
 	const char *state, *socket, *config, *log_level;
@@ -40,6 +42,14 @@ static json_t *overrides(const struct vitrined_options *o)
 	if (o->private)
 		json_object_set_new(values, "rings", json_integer(1));
 	return values;
+}
+
+/* A private daemon is its client's alone: the host's configuration says nothing of it. */
+static const char *config_file(const struct vitrined_options *o)
+{
+	if (o->config || o->private || access(CONFIG_FILE, F_OK) < 0)
+		return o->config;
+	return CONFIG_FILE;
 }
 
 static int parse_bytes(const char *text, void *ret_value)
@@ -81,7 +91,7 @@ static int load(const struct vitrined_options *o, struct config *ret_config, str
 		struct fault *f)
 {
 	cleanup(json) json_t *given = overrides(o);
-	int r = config_load(o->config, given, ret_config, f);
+	int r = config_load(config_file(o), given, ret_config, f);
 
 	if (r == 0 && ret_config->is_debugged)
 		log->least = LOG_LEVEL_DEBUG;
@@ -128,7 +138,7 @@ static const struct command vitrined = {
 	.options = (const struct command_option[]){
 		{"state", 0, "DIR", "where records are kept", OPTION_TEXT, offsetof(struct vitrined_options, state)},
 		{"socket", 0, "PATH", "where clients connect", OPTION_TEXT, offsetof(struct vitrined_options, socket)},
-		{"config", 0, "FILE", "configuration, a JSON file", OPTION_TEXT, offsetof(struct vitrined_options, config)},
+		{"config", 0, "FILE", "configuration, a JSON file; /etc/vitrine/vitrined.json where that is there", OPTION_TEXT, offsetof(struct vitrined_options, config)},
 		{"ring-bytes", 0, "BYTES", "size of each session's ring, a power of two", OPTION_PARSED,
 		 offsetof(struct vitrined_options, ring_bytes), .parse = parse_bytes, .allowed = "a number of bytes"},
 		{"pool", 0, "N", "sandboxes that are made ahead, for sessions to start at once", OPTION_PARSED,
@@ -154,7 +164,8 @@ static const struct command vitrined = {
 		 "that is called. Digests and tags in records can be compared only under the same key.\n\n"
 		 "/var/lib/vitrine.sign, /var/lib/vitrine.pub: the key that signs records, root's alone, and what verifies "
 		 "them; see vitrine-keys(1).\n\n"
-		 "/run/vitrine/control.sock: where clients connect."},
+		 "/run/vitrine/control.sock: where clients connect; root's and group vitrine's, if the host has that.\n\n"
+		 "/etc/vitrine/vitrined.json: the configuration, where there is one and --config names no other."},
 		{"CONFIGURATION",
 		 "A JSON object; an option overrides its key.\n\n"
 		 "  state, socket   as the options\n"
@@ -164,8 +175,27 @@ static const struct command vitrined = {
 		 "  ring_bytes      size of each session's ring between kernel and recorder\n"
 		 "  rings           rings that are made ahead\n"
 		 "  sessions_max    sessions that may live at once\n"
+		 "  group           members of this group may connect (vitrine)\n"
+		 "  users           what users other than root may ask for\n"
 		 "  pool            as the option\n"
 		 "  log_level       as the option"},
+		{"USERS",
+		 "Root may ask for everything. What others may is in users: an object of rows, named NAME (a user), @GROUP or * "
+		 "(everybody who can connect). The first row that a user belongs to counts; who has none is refused. Without users it "
+		 "is {\"@vitrine\": {}}. A row has\n\n"
+		 "  sessions   alive at once; 8 if not given. One too many is refused with code capacity, at once\n"
+		 "  limits     the most of each limit; one that a session does not set itself is set to that\n"
+		 "  tenant     the tenant of all its sessions\n"
+		 "  allow      an array of what is allowed beside; [\"workspace\", \"root\"] if not given:\n"
+		 "               workspace  a directory as /workspace. It has to belong to the user, and to a group of the user's\n"
+		 "               root       --user root, the session's root\n"
+		 "               net_host   --net host\n"
+		 "               seccomp    seccomp_allow\n"
+		 "               record     policies that record otherwise: on_loss, output, output_cap, redact_off, redact_rules,\n"
+		 "                          watch_reads, disk_wait_s, ring_bytes\n\n"
+		 "A user sees, signals and ends sessions of the user's own alone. Records are root's to read.\n\n"
+		 "  {\"users\": {\"ci\": {\"sessions\": 32, \"allow\": []},\n"
+		 "             \"@vitrine\": {\"sessions\": 4, \"limits\": {\"memory\": \"2G\", \"pids\": 512, \"cpu\": 2, \"wall\": \"1h\"}}}}"},
 		{0},
 	},
 	.run = vitrined_run,

@@ -185,7 +185,9 @@ static int open_workspace(struct sandbox *s, struct making *m)
 
 	if (!path)
 		return 0;
-	cleanup(close_fd) int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cleanup(close_fd) int fd = !m->options->workspace_fd
+					   ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC)
+					   : fcntl(*m->options->workspace_fd, F_DUPFD_CLOEXEC, 0);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return sandbox_fail(m->error, SETUP_workspace, -errno, "%s", path);
 	int r = mount_clone(fd, "", true, &s->workspace.fd);

@@ -83,6 +83,7 @@ struct sandbox_options {
 	const char *id;				 /* session id: name of the cgroup, host name */
 	uint32_t slot;				 /* picks the range of host ids */
 	const char *workspace;			 /* host directory for /workspace, or NULL */
+	const int *workspace_fd;		 /* the same, opened already; NULL: by its name */
 	const struct sandbox_template *template; /* NULL: the root is made of the host's system */
 	enum sandbox_net net;
 	bool workspace_for_root; /* files in /workspace belong to session root, not to agent (--user
