@@ -42,14 +42,19 @@ project_src    := $(call folder,exporters/project)
 sinks_src      := $(call folder,exporters/sinks)
 exporters_src  := $(call folder,exporters)
 
-PROGRAMS := vitrine vitrined vitrine-recorder vitrine-names vitrine-launcher vitrine-init vitrine-export
+PROGRAMS := vitrine vitrine-commands vitrined vitrine-recorder vitrine-names vitrine-launcher vitrine-init vitrine-export
 BIN := $(addprefix $(B)/bin/,$(PROGRAMS))
 
 archive = $(B)/lib/lib$(1).a
 
+# What starts sessions is linked with little, so that it starts fast itself.
 vitrine_main  := supervisor/vitrine_main.c
-vitrine_needs := supervisor sandbox replay exporters project record redact
-vitrine_libs  := -ljansson -lcrypto -lz -lpcre2-8 -lm -lncursesw -lvterm
+vitrine_needs := supervisor sandbox record
+vitrine_libs  := -ljansson
+
+vitrine-commands_main  := supervisor/commands_main.c
+vitrine-commands_needs := supervisor sandbox replay exporters project record redact
+vitrine-commands_libs  := -ljansson -lcrypto -lz -lpcre2-8 -lm -lncursesw -lvterm
 
 vitrined_main  := supervisor/vitrined_main.c
 vitrined_needs := supervisor capture sandbox record redact
@@ -187,7 +192,7 @@ install: all man
 	install -m 755 $(B)/bin/vitrine $(BINDIR)/vitrine
 	install -m 755 $(B)/bin/vitrined $(SBINDIR)/vitrined
 	install -m 755 $(B)/bin/vitrine-export $(SBINDIR)/vitrine-export
-	install -m 755 $(addprefix $(B)/bin/,vitrine-recorder vitrine-names vitrine-launcher vitrine-init) $(LIBEXEC)
+	install -m 755 $(addprefix $(B)/bin/,vitrine-commands vitrine-recorder vitrine-names vitrine-launcher vitrine-init) $(LIBEXEC)
 	install -m 644 $(filter %.1,$(MAN)) $(MANDIR)/man1
 	install -m 644 $(filter %.8,$(MAN)) $(MANDIR)/man8
 	install -m 644 $(B)/man/vitrine.bash $(COMPLDIR)/vitrine

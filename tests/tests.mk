@@ -156,7 +156,7 @@ CPPCHECK_BLIND := --suppress=missingIncludeSystem --suppress=normalCheckLevelMax
 
 lint: deps
 	$(call install_packages,$(DEPS_LINT))
-	$(Q)tests/lint/arrows.sh && tests/lint/banned.sh && tests/lint/size.sh
+	$(Q)tests/lint/arrows.sh && tests/lint/banned.sh && tests/lint/size.sh && tests/lint/debian.sh
 	$(Q)clang-format --dry-run -Werror $(C_FILES)
 	$(Q)shellcheck -x -S warning $(shell git ls-files '*.sh' 'tests/e2e/*.t' 'tests/soak/*.t')
 	$(Q)$(MAKE) --no-print-directory compile_commands.json
@@ -176,4 +176,4 @@ check: deps deps-kernels
 	$(Q)$(MAKE) --no-print-directory check-kernels KERNELS=$(firstword $(KERNELS))
 
 check-style:
-	$(Q)tests/lint/arrows.sh && tests/lint/banned.sh && tests/lint/size.sh
+	$(Q)tests/lint/arrows.sh && tests/lint/banned.sh && tests/lint/size.sh && tests/lint/debian.sh
