@@ -175,12 +175,26 @@ static int start_recorder(struct host *h, struct fault *f)
 	return recorder_start(&options, &h->recorder, f);
 }
 
+static int look_at_host(struct host *h, struct fault *f)
+{
+	const struct doctor_subject subject = {
+		.state = h->config.state,
+		.workspace = h->config.state,
+		.is_root = geteuid() == 0,
+		.kept = RUN_DIR "/doctor",
+		.missing_sensors = sensors_missing(h->sensors),
+	};
+	int r = doctor_report_new(&subject, &h->doctor);
+
+	return r < 0 ? fault_set(f, r, "no_memory", "out of memory") : 0;
+}
+
 int host_open(const struct config *config, const struct log *log, sd_event *loop,
 	      struct host *ret_host, struct fault *ret_fault)
 {
 	static int (*const steps[])(struct host *, struct fault *) = {
 		start_launcher,	    find_readers, open_state,	load_key,	make_shapes,
-		find_recorder_user, open_cgroups, load_sensors, start_recorder,
+		find_recorder_user, open_cgroups, load_sensors, start_recorder, look_at_host,
 	};
 
 	*ret_host = (struct host){
@@ -206,6 +220,8 @@ int host_open(const struct config *config, const struct log *log, sd_event *loop
 void host_close(struct host *h)
 {
 	h->detach = sd_event_source_disable_unref(h->detach);
+	doctor_report_free(h->doctor);
+	h->doctor = NULL;
 	recorder_stop(h->recorder);
 	h->recorder = NULL;
 	if (h->sensors)

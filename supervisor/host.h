@@ -6,6 +6,7 @@
 
 #include "capture/sensors.h"
 #include "config.h"
+#include "doctor_report.h"
 #include "log.h"
 #include "recorder_client.h"
 #include "sandbox/sandbox.h"
@@ -35,6 +36,7 @@ struct host {
 	struct cgroup_root cgroups;
 	struct sensors *sensors;
 	struct recorder *recorder;
+	struct doctor_report *doctor; /* of this host; NULL: nobody has looked */
 	uint32_t slot_hint;
 	size_t watched;		  /* sessions that the sensors watch */
 	sd_event_source *detach;  /* runs when there is none any more */

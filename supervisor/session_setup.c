@@ -233,6 +233,8 @@ int session_set_up(struct session *s, const int fds[3], struct fault *f)
 		return fault_set(f, r, r == -EAGAIN || r == -ENOSPC ? "capacity" : "slot",
 				 "no slot for a session: %s", strerror(-r));
 	h->slot_hint = s->slot + 1;
+	if (h->doctor)
+		doctor_report_refresh(h->doctor);
 
 	r = make_directory(s, f);
 	if (r == 0)
