@@ -37,19 +37,24 @@ redact_src     := $(call folder,supervisor/redact)
 capture_src    := $(call folder,supervisor/capture)
 sandbox_src    := $(call folder,supervisor/sandbox)
 supervisor_src := $(call folder,supervisor)
-replay_src     := $(call folder,replay) $(call folder,replay/formats)
+replay_src     := $(call folder,replay) $(call folder,replay/formats) $(call folder,replay/screen)
 project_src    := $(call folder,exporters/project)
 sinks_src      := $(call folder,exporters/sinks)
 exporters_src  := $(call folder,exporters)
 
-PROGRAMS := vitrine vitrined vitrine-recorder vitrine-names vitrine-launcher vitrine-init vitrine-export
+PROGRAMS := vitrine vitrine-commands vitrined vitrine-recorder vitrine-names vitrine-launcher vitrine-init vitrine-export
 BIN := $(addprefix $(B)/bin/,$(PROGRAMS))
 
 archive = $(B)/lib/lib$(1).a
 
+# What starts sessions is linked with little, so that it starts fast itself.
 vitrine_main  := supervisor/vitrine_main.c
-vitrine_needs := supervisor sandbox replay exporters project record redact
-vitrine_libs  := -ljansson -lcrypto -lz -lpcre2-8 -lm
+vitrine_needs := supervisor sandbox record
+vitrine_libs  := -ljansson
+
+vitrine-commands_main  := supervisor/commands_main.c
+vitrine-commands_needs := supervisor sandbox replay exporters project record redact
+vitrine-commands_libs  := -ljansson -lcrypto -lz -lpcre2-8 -lm -lncursesw -lvterm
 
 vitrined_main  := supervisor/vitrined_main.c
 vitrined_needs := supervisor capture sandbox record redact
@@ -80,7 +85,7 @@ BPF_SRC := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c,$(wildcard bpf/*.bpf.c))
 BPF_OBJ := $(patsubst bpf/%.bpf.c,$(B)/bpf/%.bpf.o,$(BPF_SRC))
 SKEL    := $(B)/include/vitrine.skel.h
 
-.PHONY: all deps deps-receivers demo check check-style check-unit check-corpus check-e2e check-kernels deps-kernels lint soak bench bench-redact fuzz install clean
+.PHONY: all deps deps-receivers demo check check-style check-unit check-corpus check-e2e check-kernels deps-kernels lint soak bench bench-redact bench-export fuzz install clean
 .DEFAULT_GOAL := all
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -142,11 +147,14 @@ DEPS += libbpf-dev libelf-dev zlib1g-dev libjansson-dev libssl-dev libsystemd-de
 DEPS += libseccomp-dev libcap-dev
 DEPS += libpcre2-dev
 DEPS += libcurl4-openssl-dev libzstd-dev
+# The full-screen replay, and its picture of terminals.
+DEPS += libncurses-dev libvterm-dev
 # What the tests run or are linked with.
 DEPS += libcmocka-dev perl git python3 curl strace procps iproute2
-DEPS += zstd openssl
+DEPS += zstd openssl tmux
 # Receivers that the tests send to: unpacked, not installed.
 RECEIVERS := rsyslog syslog-ng-core clickhouse-server
+RECEIVERS_BENCH := rsyslog rsyslog-elasticsearch
 DEPS_LINT := clang-format clang-tidy cppcheck shellcheck
 DEPS_FUZZ := libclang-rt-14-dev
 DEPS_BENCH := bubblewrap auditd
@@ -185,7 +193,7 @@ install: all man
 	install -m 755 $(B)/bin/vitrine $(BINDIR)/vitrine
 	install -m 755 $(B)/bin/vitrined $(SBINDIR)/vitrined
 	install -m 755 $(B)/bin/vitrine-export $(SBINDIR)/vitrine-export
-	install -m 755 $(addprefix $(B)/bin/,vitrine-recorder vitrine-names vitrine-launcher vitrine-init) $(LIBEXEC)
+	install -m 755 $(addprefix $(B)/bin/,vitrine-commands vitrine-recorder vitrine-names vitrine-launcher vitrine-init) $(LIBEXEC)
 	install -m 644 $(filter %.1,$(MAN)) $(MANDIR)/man1
 	install -m 644 $(filter %.8,$(MAN)) $(MANDIR)/man8
 	install -m 644 $(B)/man/vitrine.bash $(COMPLDIR)/vitrine

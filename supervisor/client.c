@@ -6,6 +6,7 @@
 
 #include "grant.h"
 #include "jansson_cleanup.h"
+#include "pool.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -242,8 +243,10 @@ static json_t *names(const char *const *list)
 static void serve_info(struct client *c, struct control_message *m)
 {
 	(void)m;
-	client_send(c, json_pack("{s:b, s:s, s:s, s:o, s:o}", "ok", 1, "version", VITRINE_VERSION,
-				 "state", c->host->config.state, "sensors",
+	client_send(c, json_pack("{s:b, s:s, s:s, s:{s:I, s:I}, s:o, s:o}", "ok", 1, "version",
+				 VITRINE_VERSION, "state", c->host->config.state, "pool", "size",
+				 (json_int_t)pool_size(c->host->pool), "ready",
+				 (json_int_t)pool_ready(c->host->pool), "sensors",
 				 names(sensors_names(c->host->sensors)), "missing",
 				 names(sensors_missing(c->host->sensors))));
 }

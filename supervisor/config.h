@@ -3,6 +3,8 @@
 
 #include "settings.h"
 
+#include <stdbool.h>
+
 extern const struct setting config_settings[];
 
 struct config {
@@ -17,6 +19,8 @@ struct config {
 	uint64_t ring_bytes;
 	uint32_t rings;
 	uint32_t sessions_max;
+	uint32_t pool;
+	bool is_debugged; /* log_level is debug */
 };
 
 /*

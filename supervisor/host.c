@@ -5,6 +5,7 @@
 #include "host.h"
 
 #include "install.h"
+#include "pool.h"
 #include "record/cleanup.h"
 #include "redact/shapes.h"
 
@@ -167,6 +168,7 @@ static int start_recorder(struct host *h, struct fault *f)
 		.key = h->key,
 		.uid = h->recorder_uid,
 		.gid = h->recorder_gid,
+		.rings = h->config.rings,
 		.numbers_fd = sensors_map_fd(h->sensors, "numbers"),
 		.losses_fd = sensors_map_fd(h->sensors, "losses"),
 		.written_files_fd = sensors_map_fd(h->sensors, "written_files"),
@@ -189,12 +191,30 @@ static int look_at_host(struct host *h, struct fault *f)
 	return r < 0 ? fault_set(f, r, "no_memory", "out of memory") : 0;
 }
 
+static int start_workers(struct host *h, struct fault *f)
+{
+	int r = worker_start(h->loop, &h->starts);
+
+	if (r == 0)
+		r = worker_start(h->loop, &h->ends);
+	return r < 0 ? fault_set(f, r, "loop", "cannot start a thread: %s", strerror(-r)) : 0;
+}
+
+static int start_pool(struct host *h, struct fault *f)
+{
+	if (h->config.pool == 0)
+		return 0;
+	int r = pool_open(h, h->config.pool, &h->pool);
+	return r < 0 ? fault_set(f, r, "loop", "cannot make the pool: %s", strerror(-r)) : 0;
+}
+
 int host_open(const struct config *config, const struct log *log, sd_event *loop,
 	      struct host *ret_host, struct fault *ret_fault)
 {
 	static int (*const steps[])(struct host *, struct fault *) = {
-		start_launcher,	    find_readers, open_state,	load_key,	make_shapes,
-		find_recorder_user, open_cgroups, load_sensors, start_recorder, look_at_host,
+		start_launcher, find_readers,	    open_state,	   load_key,
+		make_shapes,	find_recorder_user, open_cgroups,  load_sensors,
+		start_recorder, look_at_host,	    start_workers, start_pool,
 	};
 
 	*ret_host = (struct host){
@@ -222,6 +242,11 @@ void host_close(struct host *h)
 	h->detach = sd_event_source_disable_unref(h->detach);
 	doctor_report_free(h->doctor);
 	h->doctor = NULL;
+	pool_close(h->pool);
+	h->pool = NULL;
+	worker_stop(h->starts);
+	worker_stop(h->ends);
+	h->starts = h->ends = NULL;
 	recorder_stop(h->recorder);
 	h->recorder = NULL;
 	if (h->sensors)

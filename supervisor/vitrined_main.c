@@ -20,8 +20,8 @@
 #define CONFIG_FILE "/etc/vitrine/vitrined.json"
 
 struct vitrined_options {
-	const char *state, *socket, *config;
-	uint64_t ring_bytes;
+	const char *state, *socket, *config, *log_level;
+	uint64_t ring_bytes, pool;
 	bool private, check;
 };
 
@@ -33,8 +33,12 @@ static json_t *overrides(const struct vitrined_options *o)
 		json_object_set_new(values, "state", json_string(o->state));
 	if (o->socket)
 		json_object_set_new(values, "socket", json_string(o->socket));
+	if (o->log_level)
+		json_object_set_new(values, "log_level", json_string(o->log_level));
 	if (o->ring_bytes)
 		json_object_set_new(values, "ring_bytes", json_integer((json_int_t)o->ring_bytes));
+	if (o->pool)
+		json_object_set_new(values, "pool", json_integer((json_int_t)o->pool));
 	if (o->private)
 		json_object_set_new(values, "rings", json_integer(1));
 	return values;
@@ -83,10 +87,20 @@ static int check(const struct log *log)
 	return r < 0;
 }
 
+static int load(const struct vitrined_options *o, struct config *ret_config, struct log *log,
+		struct fault *f)
+{
+	cleanup(json) json_t *given = overrides(o);
+	int r = config_load(config_file(o), given, ret_config, f);
+
+	if (r == 0 && ret_config->is_debugged)
+		log->least = LOG_LEVEL_DEBUG;
+	return r;
+}
+
 static int vitrined_run(const void *values, int argument_count, char **arguments)
 {
 	const struct vitrined_options *o = values;
-	cleanup(json) json_t *given = overrides(o);
 	struct supervisor *s = NULL;
 	struct config config = {0};
 	struct fault f = {0};
@@ -106,7 +120,7 @@ static int vitrined_run(const void *values, int argument_count, char **arguments
 		fault_say(&f, "not_root", "vitrined has to be run by root");
 	else if (o->private && private_fd < 0)
 		fault_say(&f, "private", "descriptor 3 is no socket of a client");
-	else if (config_load(config_file(o), given, &config, &f) == 0 &&
+	else if (load(o, &config, &log, &f) == 0 &&
 		 supervisor_new(&config, &log, private_fd, &s, &f) == 0) {
 		int status = supervisor_run(s);
 
@@ -127,6 +141,10 @@ static const struct command vitrined = {
 		{"config", 0, "FILE", "configuration, a JSON file; /etc/vitrine/vitrined.json where that is there", OPTION_TEXT, offsetof(struct vitrined_options, config)},
 		{"ring-bytes", 0, "BYTES", "size of each session's ring, a power of two", OPTION_PARSED,
 		 offsetof(struct vitrined_options, ring_bytes), .parse = parse_bytes, .allowed = "a number of bytes"},
+		{"pool", 0, "N", "sandboxes that are made ahead, for sessions to start at once", OPTION_PARSED,
+		 offsetof(struct vitrined_options, pool), .parse = parse_bytes, .allowed = "a number"},
+		{"log-level", 0, "LEVEL", "notice, or debug: also how long each step of a session took", OPTION_TEXT,
+		 offsetof(struct vitrined_options, log_level)},
 		{"check", 0, NULL, "load the sensors, tell the client at descriptor 3 what came of it, and end", OPTION_FLAG,
 		 offsetof(struct vitrined_options, check)},
 		{"private", 0, NULL, "serve the one client at descriptor 3, and end with it", OPTION_FLAG,
@@ -158,7 +176,9 @@ static const struct command vitrined = {
 		 "  rings           rings that are made ahead\n"
 		 "  sessions_max    sessions that may live at once\n"
 		 "  group           members of this group may connect (vitrine)\n"
-		 "  users           what users other than root may ask for"},
+		 "  users           what users other than root may ask for\n"
+		 "  pool            as the option\n"
+		 "  log_level       as the option"},
 		{"USERS",
 		 "Root may ask for everything. What others may is in users: an object of rows, named NAME (a user), @GROUP or * "
 		 "(everybody who can connect). The first row that a user belongs to counts; who has none is refused. Without users it "
