@@ -166,7 +166,7 @@ int recorder_open(struct recorder *r, const struct recorder_open *o)
 	return send_message(
 		r,
 		json_pack("{s:s, s:s, s:I, s:I, s:I, s:s, s:I, s:s, s:I, s:I, s:O, s:O, s:O?, "
-			  "s:O?, s:O?, "
+			  "s:o, s:O?, "
 			  "s:I, s:I}",
 			  "request", "open", "session", o->session, "slot", (json_int_t)o->slot,
 			  "ring_bytes", (json_int_t)o->ring_bytes, "high_water",
@@ -175,21 +175,21 @@ int recorder_open(struct recorder *r, const struct recorder_open *o)
 			  "output_cap", (json_int_t)o->policy->output_cap, "output_limit",
 			  (json_int_t)o->policy->limits.output_bytes, "watch_reads",
 			  o->policy->watch_reads, "seccomp_deny", o->policy->seccomp_deny,
-			  "redact_off", o->policy->redact_off, "secrets", o->secrets, "key", o->key,
+			  "redact_off", o->policy->redact_off, "secrets", session_secrets_values(o->secrets), "key", o->key,
 			  "uid_base", (json_int_t)o->uid_base, "uid_count",
 			  (json_int_t)o->uid_count),
 		&riders);
 }
 
 int recorder_open_journal(struct recorder *r, const char *session, int journal_fd,
-			  const json_t *secrets, const json_t *key)
+			  const struct session_secrets *secrets, const json_t *key)
 {
 	struct riders riders = {0};
 
 	ride(&riders, "journal", journal_fd);
 	return send_message(r,
-			    json_pack("{s:s, s:s, s:O?, s:O?}", "request", "open", "session",
-				      session, "secrets", secrets, "key", key),
+			    json_pack("{s:s, s:s, s:o, s:O?}", "request", "open", "session",
+				      session, "secrets", session_secrets_values(secrets), "key", key),
 			    &riders);
 }
 

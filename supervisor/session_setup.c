@@ -89,6 +89,22 @@ static int take_template(struct session *s, struct fault *f)
 	return r < 0 ? fail(s, f, "template", r, why.text) : 0;
 }
 
+static int make_secrets(struct session *s, struct fault *f)
+{
+	struct fault why = {0};
+	int r = session_make_secrets(s, &why);
+
+	return r < 0 ? fail(s, f, "secrets", r, why.text) : 0;
+}
+
+static int guard_secrets(struct session *s, struct fault *f)
+{
+	struct fault why = {0};
+	int r = session_guard_secrets(s, &why);
+
+	return r < 0 ? fail(s, f, "secrets", r, why.text) : 0;
+}
+
 static int make_sandbox(struct session *s, struct fault *f)
 {
 	struct host *h = s->host;
@@ -100,6 +116,7 @@ static int make_sandbox(struct session *s, struct fault *f)
 		.slot = s->slot,
 		.workspace = p->workspace,
 		.template = s->template.root_fd < 0 ? NULL : &template,
+		.secrets_fd = s->secret_files ? secret_files_mount(s->secret_files) : 0,
 		.denied = p->denied,
 		.net = strcmp(p->net, "host") == 0 ? SANDBOX_NET_HOST : SANDBOX_NET_NONE,
 		.workspace_for_root = strcmp(p->user, "root") == 0,
@@ -213,7 +230,11 @@ int session_set_up(struct session *s, const int fds[3], struct fault *f)
 	if (r == 0)
 		r = take_template(s, f);
 	if (r == 0)
+		r = make_secrets(s, f);
+	if (r == 0)
 		r = make_sandbox(s, f);
+	if (r == 0)
+		r = guard_secrets(s, f);
 	if (r == 0)
 		r = start_watch(s, f);
 	if (r == 0)
@@ -258,13 +279,13 @@ int session_open_record(struct session *s)
 	}
 	if (s->is_bare)
 		return recorder_open_journal(s->host->recorder, s->manifest.id, s->dir_fd,
-					     s->request.secrets, key);
+					     &s->request.secrets, key);
 
 	const struct sandbox_info *info = sandbox_info(s->sandbox);
 	struct recorder_open open = {
 		.session = s->manifest.id,
 		.policy = &s->request.policy,
-		.secrets = s->request.secrets,
+		.secrets = &s->request.secrets,
 		.key = key,
 		.slot = s->watch.slot,
 		.ring_bytes = s->watch.ring_bytes,

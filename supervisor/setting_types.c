@@ -5,6 +5,7 @@
 #include "sandbox/syscall_policy.h"
 
 #include "limit_settings.h"
+#include "secret_setting.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -145,34 +146,6 @@ static bool check_labels(const struct setting *s, struct setting_place *p)
 	return check_map(s, p, false);
 }
 
-static bool is_source(const char *text)
-{
-	if (!strncmp(text, "env:", 4))
-		return is_env_name(text + 4);
-	return !strncmp(text, "file:", 5) && text[5];
-}
-
-static bool check_secrets(const struct setting *s, struct setting_place *p)
-{
-	const json_t *array = p->value, *value;
-
-	if (!json_is_array(array) || json_array_size(array) > (size_t)s->max)
-		return false;
-	json_array_foreach (array, p->item, value) {
-		const json_t *name = json_object_get(value, "name");
-		const json_t *source = json_object_get(value, "source");
-
-		p->value = value;
-		if (json_object_size(value) != 2 || !json_is_string(name) ||
-		    !is_env_name(json_string_value(name)) || !is_clean_text(source, PATH_MAX) ||
-		    !is_source(json_string_value(source))) {
-			p->item++;
-			return false;
-		}
-	}
-	return true;
-}
-
 static json_t *schema_text(const struct setting *s)
 {
 	return json_pack("{s:s, s:i, s:I, s:s}", "type", "string", "minLength", 1, "maxLength",
@@ -245,17 +218,6 @@ static json_t *schema_labels(const struct setting *s)
 			 "minLength", 1, "maxLength", LABEL_MAX);
 }
 
-static json_t *schema_secrets(const struct setting *s)
-{
-	json_t *item = json_pack("{s:s, s:[s,s], s:b, s:{s:{s:s, s:s}, s:{s:s, s:s}}}", "type",
-				 "object", "required", "name", "source", "additionalProperties", 0,
-				 "properties", "name", "type", "string", "pattern",
-				 "^[A-Za-z_][A-Za-z0-9_]{0,255}$", "source", "type", "string",
-				 "pattern", "^(env:[A-Za-z_][A-Za-z0-9_]*|file:.+)$");
-
-	return json_pack("{s:s, s:I, s:o}", "type", "array", "maxItems", s->max, "items", item);
-}
-
 const struct setting_type_info setting_types[] = {
 	[SETTING_TEXT] = {check_text, schema_text, "a string without control characters"},
 	[SETTING_NAME] = {check_name, schema_name, "letters, digits, '.', '_' and '-'"},
@@ -274,7 +236,5 @@ const struct setting_type_info setting_types[] = {
 		 "an object {\"label\": \"value\"}, labels of letters, digits, '.', '_', "
 		 "'/' and '-', values of at most 256 bytes"},
 	[SETTING_LIMITS] = {limit_settings_check, limit_settings_schema, limit_settings_allowed},
-	[SETTING_SECRETS] = {check_secrets, schema_secrets,
-			     "an array of {\"name\": NAME, \"source\": \"env:VAR\" or "
-			     "\"file:PATH\"}"},
+	[SETTING_SECRETS] = {secret_setting_check, secret_setting_schema, secret_setting_allowed},
 };

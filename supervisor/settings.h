@@ -23,7 +23,7 @@ enum setting_type {
 	SETTING_ENV,	 /* an object of at most .max variables */
 	SETTING_LABELS,	 /* an object of at most .max labels */
 	SETTING_LIMITS,	 /* an object of limits, see limit_settings.h */
-	SETTING_SECRETS, /* an array of at most .max {"name", "source": "env:VAR" or "file:PATH"} */
+	SETTING_SECRETS, /* an array of at most .max secrets, see secret_setting.h */
 };
 
 struct setting {

@@ -83,6 +83,7 @@ struct sandbox_options {
 	uint32_t slot;				 /* picks the range of host ids */
 	const char *workspace;			 /* host directory for /workspace, or NULL */
 	const struct sandbox_template *template; /* NULL: the root is made of the host's system */
+	int secrets_fd; /* detached mount for /run/secrets, borrowed; 0: none */
 	enum sandbox_net net;
 	bool workspace_for_root; /* files in /workspace belong to session root, not to agent (--user
 				    root) */
@@ -91,6 +92,14 @@ struct sandbox_options {
 	uint64_t upper_inodes;	   /* 0: 1,000,000 */
 	struct sandbox_limits limits;
 };
+
+/* Each session has a range of the host's user ids: where that of @slot begins. */
+#define SANDBOX_UID_FIRST 0x20000000u
+#define SANDBOX_UIDS 65536
+static inline uint32_t sandbox_uid_base(uint32_t slot)
+{
+	return SANDBOX_UID_FIRST + slot * SANDBOX_UIDS;
+}
 
 struct sandbox_error {
 	const char *step; /* static: which step of the set-up */
