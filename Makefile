@@ -147,6 +147,7 @@ DEPS += libcmocka-dev perl git python3 curl strace procps iproute2
 DEPS_LINT := clang-format clang-tidy cppcheck shellcheck
 DEPS_FUZZ := libclang-rt-14-dev
 DEPS_BENCH := bubblewrap auditd
+DEPS_BENCH_REDACT := g++ libre2-dev
 DEPS_KERNELS := qemu-system-x86 busybox-static erofs-utils cpio kmod xz-utils zstd lz4
 
 install_packages = @missing=$$(for p in $(1); do dpkg-query -W -f '$${db:Status-Status}\n' $$p 2>/dev/null | grep -qx installed || echo $$p; done); \
@@ -185,6 +186,8 @@ install: all man
 	install -m 644 $(filter %.8,$(MAN)) $(MANDIR)/man8
 	install -m 644 $(B)/man/vitrine.bash $(COMPLDIR)/vitrine
 	sed 's|@sbindir@|$(PREFIX)/sbin|' supervisor/vitrined.service.in > $(UNITDIR)/vitrined.service
+	install -d $(DESTDIR)$(PREFIX)/lib/sysusers.d
+	install -m 644 exporters/vitrine-export.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/vitrine-export.conf
 	sed 's|@sbindir@|$(PREFIX)/sbin|' exporters/vitrine-export.service.in > $(UNITDIR)/vitrine-export.service
 
 # ---- tests ----------------------------------------------------------------------------------------------------------

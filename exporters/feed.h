@@ -44,5 +44,8 @@ bool feed_checkpoint(struct feed *f, const char *session, struct fed *ret_fed);
 /* Everything that was given is settled: the cursor moves. True if it did. */
 bool feed_settle(struct feed *f);
 
+/* Sessions that are there and that this user may not read. */
+size_t feed_refused(const struct feed *f);
+
 /* Positions that were found to be ahead of their journal, and were begun anew; since the start. */
 uint64_t feed_resets(const struct feed *f);

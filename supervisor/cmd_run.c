@@ -283,7 +283,6 @@ static int run_run(const void *values, int argument_count, char **arguments)
 	struct fault f = {0};
 	int status = VERDICT_STATUS_FAILED;
 
-	json_wipe_freed();
 	open_standard_streams();
 	r.tty = o->tty < 0 ? isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) : o->tty;
 	if (open_session(&r, argument_count, arguments, &f) < 0)

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <pwd.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -43,6 +44,28 @@ static int find_recorder_user(struct host *h, struct fault *f)
 		h->recorder_gid = found->pw_gid;
 	}
 	return 0;
+}
+
+static int find_readers(struct host *h, struct fault *f)
+{
+	struct group group, *found = NULL;
+	char room[16384];
+
+	(void)f; /* the host needs no such group */
+	h->has_readers =
+		getgrnam_r(h->config.readers_group, &group, room, sizeof(room), &found) == 0 &&
+		found;
+	if (h->has_readers)
+		h->readers_gid = found->gr_gid;
+	return 0;
+}
+
+/* The readers may list what is in @fd, and whoever else may only pass through it. */
+static int let_readers_list(const struct host *h, int fd)
+{
+	if (!h->has_readers)
+		return 0;
+	return fchown(fd, (uid_t)-1, h->readers_gid) < 0 || fchmod(fd, 0751) < 0 ? -errno : 0;
 }
 
 /* Nobody but root may change what stands in the state directory. */
@@ -80,6 +103,10 @@ static int open_state(struct host *h, struct fault *f)
 		openat(h->state_fd, "sessions", O_DIRECTORY | O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (h->sessions_fd < 0)
 		return fault_set(f, -errno, "state", "%s/sessions: %s", path, strerror(errno));
+	r = let_readers_list(h, h->sessions_fd);
+	if (r < 0)
+		return fault_set(f, r, "state", "%s/sessions: for group %s: %s", path,
+				 h->config.readers_group, strerror(-r));
 	return check_directory(h->sessions_fd, path, f);
 }
 
@@ -90,7 +117,7 @@ static int load_key(struct host *h, struct fault *f)
 
 static int make_shapes(struct host *h, struct fault *f)
 {
-	int r = shapes_new(&h->shapes);
+	int r = shapes_new(SHAPES_READ, &h->shapes);
 
 	return r < 0 ? fault_set(f, r, "redact", "cannot set up redaction: %s", strerror(-r)) : 0;
 }
@@ -153,7 +180,7 @@ int host_open(const struct config *config, const struct log *log, sd_event *loop
 	      struct host *ret_host, struct fault *ret_fault)
 {
 	static int (*const steps[])(struct host *, struct fault *) = {
-		start_launcher,	    open_state,	  load_key,	make_shapes,
+		start_launcher,	    find_readers, open_state,	load_key,	make_shapes,
 		find_recorder_user, open_cgroups, load_sensors, start_recorder,
 	};
 

@@ -26,6 +26,8 @@ struct host {
 	int state_fd, sessions_fd;
 	uid_t recorder_uid;
 	gid_t recorder_gid;
+	gid_t readers_gid;
+	bool has_readers; /* somebody but root and the recorder may read records */
 	struct templates templates;
 	struct launcher *launcher;
 	struct cgroup_root cgroups;

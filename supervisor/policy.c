@@ -9,8 +9,7 @@
 #include "jansson_cleanup.h"
 #include "record/hash.h"
 #include "record/printable.h"
-#include "redact/detector.h"
-#include "redact/shapes.h"
+#include "redact/rules.h"
 
 #include <errno.h>
 #include <string.h>
@@ -57,6 +56,10 @@ const struct setting policy_settings[] = {
 	 .doc = "Rules of redaction that are switched off, as `vitrine redact rules` names them; "
 		"the "
 		"secrets that a session is given are found in any case."},
+	{"redact_rules", SETTING_RULES, .max = RULES_MOST, .otherwise = "[]",
+	 .doc = "Rules of redaction that are added, by name, keywords and pattern; or, with the "
+		"name of a rule that is there, what of it is another: keywords, pattern, the "
+		"least entropy, the check, and what is allowed beside."},
 	{"ring_bytes", SETTING_NUMBER, .min = 0, .max = 1 << 30, .otherwise = "0",
 	 .doc = "The ring between kernel and recorder has to hold at least so many bytes; 0: as "
 		"the "
@@ -65,6 +68,10 @@ const struct setting policy_settings[] = {
 	 .doc = "Root file system that the session starts from: \"host\" is the host's programs "
 		"and what everybody may read of its /etc; else the name of a template (vitrine "
 		"template), or a directory, which only root may give."},
+	{"seccomp_allow", SETTING_ALLOWED_CALLS, .max = 256, .otherwise = "[]",
+	 .doc = "System calls that are refused by default and that this session may make; only "
+		"those "
+		"that `vitrine seccomp` marks as allowable, with what it costs the record."},
 	{"seccomp_deny", SETTING_CALLS, .max = 256, .otherwise = "[]",
 	 .doc = "System calls that fail with EPERM beyond those that always do; each try is "
 		"recorded as an attempt."},
@@ -157,6 +164,15 @@ static int record_policy(struct policy *p, const json_t *env)
 	return 0;
 }
 
+static void take_calls(const json_t *names, struct syscall_set *set)
+{
+	for (size_t i = 0; i < json_array_size(names); i++) {
+		const char *name = json_string_value(json_array_get(names, i));
+
+		syscall_set_add(set, (uint32_t)syscall_number(name));
+	}
+}
+
 static void borrow_values(struct policy *p)
 {
 	const json_t *v = p->values;
@@ -173,33 +189,52 @@ static void borrow_values(struct policy *p)
 	p->labels = json_object_get(v, "labels");
 	p->secrets = json_object_get(v, "secrets");
 	p->redact_off = json_object_get(v, "redact_off");
+	p->redact_rules = json_object_get(v, "redact_rules");
 	p->seccomp_deny = json_object_get(v, "seccomp_deny");
-	for (size_t i = 0; i < json_array_size(p->seccomp_deny); i++) {
-		const char *name = json_string_value(json_array_get(p->seccomp_deny, i));
-
-		syscall_set_add(&p->denied, (uint32_t)syscall_number(name));
-	}
+	p->seccomp_allow = json_object_get(v, "seccomp_allow");
+	take_calls(p->seccomp_deny, &p->syscalls.denied);
+	take_calls(p->seccomp_allow, &p->syscalls.allowed);
 	p->output_cap = json_integer_value(json_object_get(v, "output_cap"));
 	p->disk_wait_s = json_integer_value(json_object_get(v, "disk_wait_s"));
 	p->ring_bytes = json_integer_value(json_object_get(v, "ring_bytes"));
 }
 
+static int check_calls(const struct policy *p, struct fault *f)
+{
+	for (uint32_t call = 0; call < SYSCALL_SET_NUMBERS; call++)
+		if (syscall_set_has(&p->syscalls.denied, call) &&
+		    syscall_set_has(&p->syscalls.allowed, call))
+			return fault_set(
+				f, -EINVAL, "bad_setting",
+				"seccomp_allow: %s: is in seccomp_deny too; allowed: in one "
+				"of the two",
+				syscall_name(call));
+	return 0;
+}
+
 /* A rule that is not there is a mistake, not a wish. */
 static int check_rules(const struct policy *p, struct fault *f)
 {
+	struct rules *rules = NULL;
+	char why[RULES_WHY];
 	json_t *rule;
 	size_t i;
+	int r = rules_new(p->redact_rules, &rules, why);
+
+	if (r < 0)
+		return fault_set(f, r, "policy", "%s", why);
 
 	json_array_foreach ((json_t *)p->redact_off, i, rule) {
 		const char *name = json_string_value(rule);
 
-		if (shapes_by_name(name, strlen(name)) == detector_count)
-			return fault_set(f, -EINVAL, "policy",
-					 "redact_off: %s: no such rule; allowed: what `vitrine "
-					 "redact rules` lists",
-					 name);
+		if (r == 0 && rules_by_name(rules, name, strlen(name)) == rules_count(rules))
+			r = fault_set(f, -EINVAL, "policy",
+				      "redact_off: %s: no such rule; allowed: what `vitrine "
+				      "redact rules` lists",
+				      name);
 	}
-	return 0;
+	rules_free(rules);
+	return r;
 }
 
 int policy_make(const json_t *given, const json_t *env, struct policy *ret_policy,
@@ -216,7 +251,9 @@ int policy_make(const json_t *given, const json_t *env, struct policy *ret_polic
 	if (limit_settings_read(json_object_get(p.values, "limits"), &p.limits) < 0)
 		return fault_set(ret_fault, -ENOMEM, "no_memory", "out of memory");
 	borrow_values(&p);
-	r = check_rules(&p, ret_fault);
+	r = check_calls(&p, ret_fault);
+	if (r == 0)
+		r = check_rules(&p, ret_fault);
 	if (r < 0)
 		return r;
 	r = record_policy(&p, env);

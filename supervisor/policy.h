@@ -23,8 +23,9 @@ struct policy {
 	const char *on_loss;
 	const char *workspace; /* NULL: none */
 	const char *tenant;    /* NULL: none */
-	const json_t *watch_reads, *env, *labels, *secrets, *seccomp_deny, *redact_off;
-	struct syscall_set denied; /* seccomp_deny */
+	const json_t *watch_reads, *env, *labels, *secrets, *seccomp_deny, *seccomp_allow,
+		*redact_off, *redact_rules;
+	struct syscall_changes syscalls; /* seccomp_deny, seccomp_allow */
 	uint64_t output_cap, disk_wait_s, ring_bytes;
 	struct limit_values limits;
 	char *recorded; /* owned: canonical JSON; of env only the names, sorted */

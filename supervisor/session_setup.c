@@ -52,8 +52,12 @@ static int make_manifest(struct session *s)
 static int make_directory(struct session *s, struct fault *f)
 {
 	struct host *h = s->host;
-	int r = session_dir_create(h->sessions_fd, h->recorder_uid, h->recorder_gid, s->manifest.id,
-				   &s->dir_fd);
+	const struct session_dir_owner owner = {
+		.uid = h->recorder_uid,
+		.gid = h->has_readers ? h->readers_gid : h->recorder_gid,
+		.group_reads = h->has_readers,
+	};
+	int r = session_dir_create(h->sessions_fd, &owner, s->manifest.id, &s->dir_fd);
 	if (r < 0)
 		return fault_set(f, r, "state", "state directory %s: %s", h->config.state,
 				 strerror(-r));
@@ -117,7 +121,7 @@ static int make_sandbox(struct session *s, struct fault *f)
 		.workspace = p->workspace,
 		.template = s->template.root_fd < 0 ? NULL : &template,
 		.secrets_fd = s->secret_files ? secret_files_mount(s->secret_files) : 0,
-		.denied = p->denied,
+		.syscalls = p->syscalls,
 		.net = strcmp(p->net, "host") == 0 ? SANDBOX_NET_HOST : SANDBOX_NET_NONE,
 		.workspace_for_root = strcmp(p->user, "root") == 0,
 		.upper_bytes = p->limits.disk_bytes,
@@ -192,7 +196,7 @@ static int start_watch(struct session *s, struct fault *f)
 		return fail(s, f, "sensors", r, why.text);
 
 	s->missed_before = sensors_missed(h->sensors);
-	sensors_deny(h->sensors, &s->request.policy.denied);
+	sensors_deny(h->sensors, &s->request.policy.syscalls.denied);
 	r = sensors_open_session(h->sensors, &subject, &s->watch);
 	if (r < 0) {
 		host_unwatch(h);

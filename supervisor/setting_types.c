@@ -2,6 +2,7 @@
  * The types of settings: each one a check, a schema that says the same, and the words for people.
  */
 #include "setting_types.h"
+#include "redact/rules.h"
 #include "sandbox/syscall_policy.h"
 
 #include "limit_settings.h"
@@ -100,20 +101,32 @@ static bool check_globs(const struct setting *s, struct setting_place *p)
 	return true;
 }
 
-static bool check_calls(const struct setting *s, struct setting_place *p)
+static bool check_names_of_calls(const struct setting *s, struct setting_place *p, bool to_allow)
 {
 	const json_t *array = p->value, *value;
 
 	if (!json_is_array(array) || json_array_size(array) > (size_t)s->max)
 		return false;
 	json_array_foreach (array, p->item, value) {
+		int call = json_is_string(value) ? syscall_number(json_string_value(value)) : -1;
+
 		p->value = value;
-		if (!json_is_string(value) || syscall_number(json_string_value(value)) < 0) {
+		if (call < 0 || (to_allow && !syscall_allowable((uint32_t)call))) {
 			p->item++;
 			return false;
 		}
 	}
 	return true;
+}
+
+static bool check_calls(const struct setting *s, struct setting_place *p)
+{
+	return check_names_of_calls(s, p, false);
+}
+
+static bool check_allowed_calls(const struct setting *s, struct setting_place *p)
+{
+	return check_names_of_calls(s, p, true);
 }
 
 static bool check_map(const struct setting *s, struct setting_place *p, bool env)
@@ -144,6 +157,23 @@ static bool check_env(const struct setting *s, struct setting_place *p)
 static bool check_labels(const struct setting *s, struct setting_place *p)
 {
 	return check_map(s, p, false);
+}
+
+/* What stands in the objects is checked where it is understood, with the reason. */
+static bool check_rules(const struct setting *s, struct setting_place *p)
+{
+	const json_t *array = p->value, *value;
+
+	if (!json_is_array(array) || json_array_size(array) > (size_t)s->max)
+		return false;
+	json_array_foreach (array, p->item, value) {
+		p->value = value;
+		if (!json_is_object(value)) {
+			p->item++;
+			return false;
+		}
+	}
+	return true;
 }
 
 static json_t *schema_text(const struct setting *s)
@@ -203,6 +233,17 @@ static json_t *schema_calls(const struct setting *s)
 			 "type", "string", "pattern", "^[a-z0-9_]+$");
 }
 
+static json_t *schema_allowed_calls(const struct setting *s)
+{
+	json_t *names = json_array();
+
+	for (size_t i = 0; i < syscall_rule_count; i++)
+		if (syscall_rules[i].price)
+			json_array_append_new(names, json_string(syscall_rules[i].name));
+	return json_pack("{s:s, s:I, s:{s:o}}", "type", "array", "maxItems", s->max, "items",
+			 "enum", names);
+}
+
 static json_t *schema_env(const struct setting *s)
 {
 	return json_pack("{s:s, s:I, s:{s:s}, s:{s:s}}", "type", "object", "maxProperties", s->max,
@@ -218,6 +259,11 @@ static json_t *schema_labels(const struct setting *s)
 			 "minLength", 1, "maxLength", LABEL_MAX);
 }
 
+static json_t *schema_rules(const struct setting *s)
+{
+	return rules_schema((size_t)s->max);
+}
+
 const struct setting_type_info setting_types[] = {
 	[SETTING_TEXT] = {check_text, schema_text, "a string without control characters"},
 	[SETTING_NAME] = {check_name, schema_name, "letters, digits, '.', '_' and '-'"},
@@ -229,6 +275,9 @@ const struct setting_type_info setting_types[] = {
 			    "\"host\", the name of a template, or an absolute path"},
 	[SETTING_CALLS] = {check_calls, schema_calls,
 			   "an array of names of system calls that vitrine seccomp prints"},
+	[SETTING_ALLOWED_CALLS] = {check_allowed_calls, schema_allowed_calls,
+				   "an array of names of system calls that vitrine seccomp prints "
+				   "as allowable"},
 	[SETTING_ENV] = {check_env, schema_env,
 			 "an object {\"NAME\": \"value\"}, names of letters, digits and '_'"},
 	[SETTING_LABELS] =
@@ -236,5 +285,7 @@ const struct setting_type_info setting_types[] = {
 		 "an object {\"label\": \"value\"}, labels of letters, digits, '.', '_', "
 		 "'/' and '-', values of at most 256 bytes"},
 	[SETTING_LIMITS] = {limit_settings_check, limit_settings_schema, limit_settings_allowed},
+	[SETTING_RULES] = {check_rules, schema_rules,
+			   "an array of objects {\"name\", \"keywords\", \"pattern\", ...}"},
 	[SETTING_SECRETS] = {secret_setting_check, secret_setting_schema, secret_setting_allowed},
 };

@@ -141,6 +141,7 @@ static const struct command vitrined = {
 		 "A JSON object; an option overrides its key.\n\n"
 		 "  state, socket   as the options\n"
 		 "  key_file        the deployment key\n"
+		 "  readers_group   group that may read records, if the host has it: vitrine-export\n"
 		 "  recorder_user   user that the recorder runs as\n"
 		 "  ring_bytes      size of each session's ring between kernel and recorder\n"
 		 "  rings           rings that are made ahead\n"
@@ -153,6 +154,5 @@ static const struct command vitrined = {
 
 int main(int argc, char **argv)
 {
-	json_wipe_freed();
 	return command_main("vitrined", &vitrined, argc, argv);
 }

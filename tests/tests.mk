@@ -21,13 +21,18 @@ $(B)/tests/write-journal: $(B)/obj/tests/e2e/write_journal.o $(call archive,reco
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS) -pie -o $@ $^ -ljansson -lcrypto -lz
 
+$(B)/tests/fail_alloc.so: tests/e2e/fail_alloc.c
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu17 -O1 -Wall -Wextra -D_GNU_SOURCE -shared -fPIC -o $@ $<
+
 E2E := $(wildcard tests/e2e/*.t)
 E2E_ENV = VITRINE_BIN=$(abspath $(B)/bin) VITRINE_TESTS=$(abspath $(B)/tests)
 
 check-unit: $(UNIT) all
 	@for t in $(UNIT); do echo "== $$t"; $$t || exit 1; done
 
-check-e2e: all $(B)/tests/acts $(B)/tests/write-journal
+check-e2e: all $(B)/tests/acts $(B)/tests/write-journal $(B)/tests/fail_alloc.so
 	$(Q)$(E2E_ENV) prove $(PROVEFLAGS) $(E2E)
 
 # Proofs that take minutes or hours: outages, thousands of sessions, millions of records. Not part of check.
@@ -64,17 +69,28 @@ $(B)/tests/loops: tests/bench/loops.c
 $(B)/tests/bench-%: $(B)/obj/tests/bench/%.o $(foreach l,$(LIBS),$(call archive,$(l)))
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS) -pie -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(UNIT_LIBS)
+	$(Q)$(CC) $(LDFLAGS) -pie -o $@ $< $(PEER) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(UNIT_LIBS)
+
+# RE2 stands beside the shape net, for the bench alone.
+$(B)/obj/tests/bench/re2_peer.o: tests/bench/re2_peer.cc tests/bench/re2_peer.h
+	$(call say,CXX,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CXX) -Wall -Wextra -Wno-unused-parameter -O2 -fPIE -c -o $@ $<
+
+$(B)/tests/bench-redact: $(B)/obj/tests/bench/re2_peer.o
+$(B)/tests/bench-redact: PEER = $(B)/obj/tests/bench/re2_peer.o -lre2 -lstdc++
 
 BENCHES := $(filter-out $(B)/tests/bench-loops,$(patsubst tests/bench/%.c,$(B)/tests/bench-%,$(wildcard tests/bench/*.c)))
 
 bench: deps
-	$(call install_packages,$(DEPS_BENCH))
+	$(call install_packages,$(DEPS_BENCH) $(DEPS_BENCH_REDACT))
 	$(Q)$(MAKE) --no-print-directory all $(B)/tests/loops $(BENCHES)
 	$(Q)sh tests/bench/bench.sh $(abspath $(B)/bin) $(abspath $(B)/tests) $(ROUNDS)
 
 # How much redaction finds, and what it costs.
-bench-redact: $(B)/tests/bench-redact_corpus $(B)/tests/bench-redact
+bench-redact: deps
+	$(call install_packages,$(DEPS_BENCH_REDACT))
+	$(Q)$(MAKE) --no-print-directory $(B)/tests/bench-redact_corpus $(B)/tests/bench-redact
 	$(Q)$(B)/tests/bench-redact_corpus && $(B)/tests/bench-redact
 
 # ---- fuzzers: FUZZ_SECONDS each -------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
  * manifest.json of one session: read strictly, written whole or not at all.
  */
 #include "cleanup.h"
+#include "jansson_cleanup.h"
 #include "json_put.h"
 #include "printable.h"
 #include "store.h"
@@ -29,11 +30,6 @@ void manifest_free(struct manifest *m)
 	free(m->command);
 	free(m->reason);
 	*m = (struct manifest){0};
-}
-
-static void cleanup_json(json_t **json)
-{
-	json_decref(*json);
 }
 
 static void cleanup_buffer(struct json_buffer *buffer)

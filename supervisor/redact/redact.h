@@ -33,7 +33,7 @@ int redactor_new(const uint8_t key[32], const struct shapes *shapes,
 		 const struct redact_secret *secrets, size_t count, struct redactor **ret_redactor);
 void redactor_free(struct redactor *r);
 
-/* Do without a detector. 0, or -ENOENT where there is none of that name. */
+/* Do without a rule of the shape net. 0, or -ENOENT where there is none of that name. */
 int redactor_switch_off(struct redactor *r, const char *detector);
 
 /*

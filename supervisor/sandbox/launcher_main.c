@@ -12,8 +12,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/personality.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -127,6 +130,21 @@ static void reset_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/*
+ * Of what a process inherits, what a session shall not have of whoever started vitrined: an
+ * execution domain, and a rank among processes that it could not have asked for.
+ */
+static int reset_standing(void)
+{
+	const struct sched_param none = {0};
+
+	if (personality(PER_LINUX) < 0 || sched_setscheduler(0, SCHED_OTHER, &none) < 0)
+		return -errno;
+	if (getpriority(PRIO_PROCESS, 0) < 0 && setpriority(PRIO_PROCESS, 0, 0) < 0)
+		return -errno;
+	return 0;
+}
+
 /* The host's /dev/null would hold the host's mounts in every session. */
 static int replace_streams(void)
 {
@@ -145,7 +163,9 @@ int main(void)
 	umask(022);
 	reset_signals();
 
-	int r = rootfs_prepare();
+	int r = reset_standing();
+	if (r == 0)
+		r = rootfs_prepare();
 	if (r == 0)
 		r = replace_streams();
 	struct launch_answer answer = {.error = -r, .step = SETUP_launcher};

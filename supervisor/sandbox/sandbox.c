@@ -253,14 +253,14 @@ static int fail_launch(struct making *m, unsigned step, int r)
 			    workspace ? m->options->workspace : m->options->template->name, type);
 }
 
-/* A filter of its own for a session whose policy denies more than the table. */
+/* A filter of its own for a session whose policy changes the table. */
 static int make_filter(struct making *m)
 {
-	static const struct syscall_set none;
+	static const struct syscall_changes none;
 
-	if (memcmp(&m->options->denied, &none, sizeof(none)) == 0)
+	if (memcmp(&m->options->syscalls, &none, sizeof(none)) == 0)
 		return 0;
-	int r = launcher_filter(&m->options->denied, &m->filter_fd);
+	int r = launcher_filter(&m->options->syscalls, &m->filter_fd);
 	return r < 0 ? sandbox_fail(m->error, SETUP_filter, r, "%s", "") : 0;
 }
 

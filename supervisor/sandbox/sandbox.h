@@ -87,9 +87,9 @@ struct sandbox_options {
 	enum sandbox_net net;
 	bool workspace_for_root; /* files in /workspace belong to session root, not to agent (--user
 				    root) */
-	struct syscall_set denied; /* system calls that fail beyond those of the table */
-	uint64_t upper_bytes;	   /* size of the ephemeral upper; 0: 2 GiB */
-	uint64_t upper_inodes;	   /* 0: 1,000,000 */
+	struct syscall_changes syscalls;
+	uint64_t upper_bytes;  /* size of the ephemeral upper; 0: 2 GiB */
+	uint64_t upper_inodes; /* 0: 1,000,000 */
 	struct sandbox_limits limits;
 };
 
@@ -204,9 +204,9 @@ void sandbox_free(struct sandbox *s);
 int sandbox_remove_leftover(const struct cgroup_root *root, const char *id);
 
 /*
- * The seccomp filter as BPF instructions: the table of syscall_policy.h, and @denied with EPERM
- * beyond it. *ret_filter is malloc'ed, *ret_count instructions. 0 or -errno.
+ * The seccomp filter as BPF instructions: the table of syscall_policy.h with @changes. *ret_filter
+ * is malloc'ed, *ret_count instructions. 0 or -errno.
  */
 struct sock_filter;
-int seccomp_compile(const struct syscall_set *denied, struct sock_filter **ret_filter,
+int seccomp_compile(const struct syscall_changes *changes, struct sock_filter **ret_filter,
 		    size_t *ret_count);

@@ -31,6 +31,7 @@
 	STEP(capabilities, "dropping capabilities", "")                                            \
 	STEP(streams, "placing the standard streams", "")                                          \
 	STEP(init, "starting vitrine-init", "vm.memfd_noexec must not be 2")                       \
+	STEP(wall, "raising the Landlock wall", "")                                                \
 	STEP(start, "starting a process in the command's cgroup", "")                              \
 	STEP(terminal, "making the terminal", "")                                                  \
 	STEP(limits, "setting the limits", "")                                                     \
