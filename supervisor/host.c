@@ -4,6 +4,7 @@
  */
 #include "host.h"
 
+#include "deployment_key.h"
 #include "install.h"
 #include "record/cleanup.h"
 #include "redact/shapes.h"
@@ -112,7 +113,7 @@ static int open_state(struct host *h, struct fault *f)
 
 static int load_key(struct host *h, struct fault *f)
 {
-	return config_load_key(h->config.key_file, h->key, f);
+	return deployment_key_load(h->config.key_file, h->key, f);
 }
 
 static int make_shapes(struct host *h, struct fault *f)

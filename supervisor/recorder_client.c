@@ -177,8 +177,8 @@ int recorder_open(struct recorder *r, const struct recorder_open *o)
 			  o->policy->watch_reads, "seccomp_deny", o->policy->seccomp_deny,
 			  "seccomp_allow", o->policy->seccomp_allow, "redact_off",
 			  o->policy->redact_off, "redact_rules", o->policy->redact_rules, "secrets",
-			  session_secrets_values(o->secrets), "key", o->key, "uid_base", (json_int_t)o->uid_base,
-			  "uid_count", (json_int_t)o->uid_count),
+			  session_secrets_values(o->secrets), "key", o->key, "uid_base",
+			  (json_int_t)o->uid_base, "uid_count", (json_int_t)o->uid_count),
 		&riders);
 }
 
@@ -190,7 +190,8 @@ int recorder_open_journal(struct recorder *r, const char *session, int journal_f
 	ride(&riders, "journal", journal_fd);
 	return send_message(r,
 			    json_pack("{s:s, s:s, s:o, s:O?}", "request", "open", "session",
-				      session, "secrets", session_secrets_values(secrets), "key", key),
+				      session, "secrets", session_secrets_values(secrets), "key",
+				      key),
 			    &riders);
 }
 

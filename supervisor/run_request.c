@@ -7,8 +7,8 @@
 #include "control.h"
 #include "jansson_cleanup.h"
 #include "policy.h"
-#include "secret_setting.h"
 #include "record/store.h"
+#include "secret_setting.h"
 #include "template_directory.h"
 
 #include <errno.h>
@@ -90,7 +90,8 @@ static int read_secret_from(const char *name, const char *where, int fd, json_t 
 		r = fault_set(f, -errno, "secret", "secret %s: %s: %s", name, where,
 			      strerror(errno));
 	else if (size > SECRET_FILE_MAX)
-		r = fault_set(f, -EFBIG, "secret", "secret %s: %s: larger than 64 KiB", name, where);
+		r = fault_set(f, -EFBIG, "secret", "secret %s: %s: larger than 64 KiB", name,
+			      where);
 	if (r == 0) {
 		/* Editors end a file with a newline that is not part of the secret. */
 		if (size > 0 && text[size - 1] == '\n')

@@ -60,7 +60,7 @@ static int make_mount(const struct session_secrets *secrets, uid_t uid_base, int
 	snprintf(owner, sizeof(owner), "%u", uid_base + SESSION_ROOT);
 
 	const struct mount_option options[] = {
-		{"mode", "0755"}, {"uid", owner},	{"gid", owner}, {"size", size},
+		{"mode", "0755"},      {"uid", owner},	 {"gid", owner}, {"size", size},
 		{"nr_inodes", inodes}, {"noswap", NULL}, {NULL, NULL}};
 	const uint64_t attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
 	struct mount_option plain[sizeof(options) / sizeof(options[0])];
@@ -210,8 +210,8 @@ static int find_program(pid_t init_pid, struct secret_file *file)
 	cleanup(close_fd) int root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
 		return -errno;
-	cleanup(close_fd) int fd = (int)syscall(SYS_openat2, root, file->secret->delivery.only,
-						&how, sizeof(how));
+	cleanup(close_fd) int fd =
+		(int)syscall(SYS_openat2, root, file->secret->delivery.only, &how, sizeof(how));
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
 	if (!S_ISREG(st.st_mode))
@@ -304,15 +304,17 @@ int secret_files_guard(struct secret_files *f, sd_event *loop, pid_t init_pid,
 		int r = d->only ? find_program(init_pid, file) : 0;
 
 		if (r < 0)
-			return fault_set(ret_fault, r, "secret",
-					 "secret %s: only=%s: %s; a program of the session is needed",
-					 file->secret->name, d->only, strerror(-r));
+			return fault_set(
+				ret_fault, r, "secret",
+				"secret %s: only=%s: %s; a program of the session is needed",
+				file->secret->name, d->only, strerror(-r));
 		r = d->only ? guard(f, file, loop) : 0;
 		if (r < 0)
-			return fault_set(ret_fault, r, "secret",
-					 "secret %s: only=%s cannot be kept: fanotify: %s; the kernel "
-					 "has to have CONFIG_FANOTIFY_ACCESS_PERMISSIONS",
-					 file->secret->name, d->only, strerror(-r));
+			return fault_set(
+				ret_fault, r, "secret",
+				"secret %s: only=%s cannot be kept: fanotify: %s; the kernel "
+				"has to have CONFIG_FANOTIFY_ACCESS_PERMISSIONS",
+				file->secret->name, d->only, strerror(-r));
 		if (d->ttl_ms)
 			r = sd_event_add_time_relative(loop, &file->ttl, CLOCK_BOOTTIME,
 						       d->ttl_ms * 1000, 0, on_ttl, file);

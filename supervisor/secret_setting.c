@@ -17,9 +17,10 @@
 #define TTL_MOST_MS (1000ull * 86400 * 365)
 #define MODE_DEFAULT 0400
 
-const char secret_setting_allowed[] =
-	"an array of {\"name\": NAME, \"source\": \"env:VAR\", \"file:PATH\" or \"fd:N\"}, and for a "
-	"file in the session \"as\": \"file\" with \"path\", \"mode\", \"owner\", \"only\", \"ttl\"";
+const char secret_setting_allowed[] = "an array of {\"name\": NAME, \"source\": \"env:VAR\", "
+				      "\"file:PATH\" or \"fd:N\"}, and for a "
+				      "file in the session \"as\": \"file\" with \"path\", "
+				      "\"mode\", \"owner\", \"only\", \"ttl\"";
 
 static bool is_env_name(const char *text)
 {
@@ -36,7 +37,8 @@ static bool is_source(const char *text)
 	if (!strncmp(text, "env:", 4))
 		return is_env_name(text + 4);
 	if (!strncmp(text, "fd:", 3))
-		return text[3] && strlen(text) <= 7 && strspn(text + 3, "0123456789") == strlen(text) - 3;
+		return text[3] && strlen(text) <= 7 &&
+		       strspn(text + 3, "0123456789") == strlen(text) - 3;
 	return !strncmp(text, "file:", 5) && text[5] && strlen(text) < PATH_MAX;
 }
 
@@ -90,8 +92,8 @@ static const struct key {
 } keys[] = {
 	{"name", is_env_name, true, false, "^[A-Za-z_][A-Za-z0-9_]{0,255}$",
 	 "a name of letters, digits and '_'"},
-	{"source", is_source, true, false,
-	 "^(env:[A-Za-z_][A-Za-z0-9_]*|file:.+|fd:[0-9]{1,4})$", "env:VAR, file:PATH or fd:N"},
+	{"source", is_source, true, false, "^(env:[A-Za-z_][A-Za-z0-9_]*|file:.+|fd:[0-9]{1,4})$",
+	 "env:VAR, file:PATH or fd:N"},
 	{"as", is_as, false, false, "^(env|file)$", "env or file"},
 	{"path", is_path, false, true, "^/run/secrets(/[^./][^/]*)+$",
 	 "a path below " SECRET_DIRECTORY ", without names that begin with '.'"},
@@ -152,7 +154,8 @@ static const char *what_is_wrong(const json_t *secret)
 		if (!is_clean(value) || !key->check(json_string_value(value)))
 			return key->allowed;
 		if (key->is_of_files && !is_file(secret))
-			return "path, mode, owner, only and ttl with \"as\": \"file\" alone, because "
+			return "path, mode, owner, only and ttl with \"as\": \"file\" alone, "
+			       "because "
 			       "an environment variable is inherited and cannot be taken back";
 	}
 	for (size_t i = 0; i < KEY_COUNT; i++)
@@ -197,9 +200,9 @@ json_t *secret_setting_schema(const struct setting *s)
 	json_t *properties = json_object();
 
 	for (size_t i = 0; i < KEY_COUNT; i++)
-		json_object_set_new(properties, keys[i].name,
-				    json_pack("{s:s, s:s}", "type", "string", "pattern",
-					      keys[i].pattern));
+		json_object_set_new(
+			properties, keys[i].name,
+			json_pack("{s:s, s:s}", "type", "string", "pattern", keys[i].pattern));
 
 	json_t *item = json_pack("{s:s, s:[s,s], s:b, s:o}", "type", "object", "required", "name",
 				 "source", "additionalProperties", 0, "properties", properties);
@@ -260,10 +263,11 @@ int secret_setting_option(const char *text, json_t **ret_secret, struct fault *r
 		equals = strchr(comma, '=');
 		*comma = *equals = 0;
 		if (json_object_get(secret, comma + 1))
-			return fault_set(ret_fault, -EINVAL, "usage", "--secret %s: %s is given twice",
-					 rest, comma + 1);
+			return fault_set(ret_fault, -EINVAL, "usage",
+					 "--secret %s: %s is given twice", rest, comma + 1);
 		if (json_object_set_new(secret, comma + 1, json_string(equals + 1)) < 0)
-			return fault_set(ret_fault, -EINVAL, "usage", "--secret %s: not text", rest);
+			return fault_set(ret_fault, -EINVAL, "usage", "--secret %s: not text",
+					 rest);
 	}
 	equals = strchr(rest, '=');
 	if (!equals || equals == rest)
@@ -278,8 +282,8 @@ int secret_setting_option(const char *text, json_t **ret_secret, struct fault *r
 
 	const char *wrong = what_is_wrong(secret);
 	if (wrong)
-		return fault_set(ret_fault, -EINVAL, "usage", "--secret %s=%s: bad value; allowed: %s",
-				 rest, equals + 1, wrong);
+		return fault_set(ret_fault, -EINVAL, "usage",
+				 "--secret %s=%s: bad value; allowed: %s", rest, equals + 1, wrong);
 	*ret_secret = take(secret);
 	return 0;
 }

@@ -15,7 +15,7 @@ struct secret_delivery {
 	bool as_file;
 	const char *path; /* below SECRET_DIRECTORY; NULL: the secret's name in it */
 	mode_t mode;
-	bool for_root; /* the file is the session's root's; else the agent's */
+	bool for_root;	  /* the file is the session's root's; else the agent's */
 	const char *only; /* the one program that may open the file; NULL: all */
 	uint64_t ttl_ms;  /* the file is there for so long; 0: as long as the session */
 };

@@ -126,7 +126,7 @@ static void opened(struct session *s, const struct recorder_message *m)
 		session_refuse(s, m);
 		return;
 	}
-	if (!s->is_adopted && record_start(s) == 0)
+	if (!s->is_adopted && record_start(s) == 0 && !s->is_bare)
 		session_record_secrets(s);
 	if (s->verdict.reason != VERDICT_NONE || prepare_command(s) < 0)
 		session_close_record(s);

@@ -2,6 +2,7 @@
 #include "session_state.h"
 
 #include "control.h"
+#include "deployment_key.h"
 #include "jansson_cleanup.h"
 #include "record/hash.h"
 #include "record/json.h"
@@ -115,6 +116,7 @@ static void put_rules(json_t *fields, const struct policy *p)
 json_t *session_start_fields(const struct session *s)
 {
 	const struct policy *p = &s->request.policy;
+	char key_id[DEPLOYMENT_KEY_ID + 1];
 	cleanup(json) json_t *fields = json_pack("{s:o}", "command", bytes_array(s->request.argv));
 
 	if (!fields)
@@ -133,6 +135,8 @@ json_t *session_start_fields(const struct session *s)
 				      s->template.digest[0] ? s->template.digest : NULL));
 	json_object_set_new(fields, "policy", json_loads(p->recorded, 0, NULL));
 	put(fields, "policy_sha256", p->sha256);
+	deployment_key_id(s->host->key, key_id);
+	put(fields, "redact_key", key_id);
 	put_rules(fields, p);
 	put(fields, "source", "tracepoint");
 	json_object_set_new(fields, "sensors", sensors_array(s->host->sensors));

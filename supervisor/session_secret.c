@@ -34,15 +34,15 @@ int session_guard_secrets(struct session *s, struct fault *f)
 {
 	const struct secret_files_watcher watcher = {s, on_denied, on_expired};
 
-	return secret_files_guard(s->secret_files, s->host->loop, sandbox_info(s->sandbox)->init_pid,
-				  &watcher, f);
+	return secret_files_guard(s->secret_files, s->host->loop,
+				  sandbox_info(s->sandbox)->init_pid, &watcher, f);
 }
 
 static json_t *fields_of(const struct session_secret *secret)
 {
 	const struct secret_delivery *d = &secret->delivery;
-	json_t *fields = json_pack("{s:s, s:s}", "name", secret->name, "as",
-				   d->as_file ? "file" : "env");
+	json_t *fields =
+		json_pack("{s:s, s:s}", "name", secret->name, "as", d->as_file ? "file" : "env");
 
 	if (!fields || !d->as_file)
 		return fields;

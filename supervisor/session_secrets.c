@@ -129,7 +129,8 @@ static int read_one(const json_t *item, struct session_secrets *s, uint8_t **at,
 		return refuse(f, "[{\"name\": NAME, \"value\": value}]");
 	for (size_t i = 0; i < s->count; i++)
 		if (!strcmp(s->items[i].name, name))
-			return fault_set(f, -EINVAL, "bad_request", "secret %s is given twice", name);
+			return fault_set(f, -EINVAL, "bad_request", "secret %s is given twice",
+					 name);
 	if (control_get_bytes(json_object_get(item, "value"), &value, &size) < 0)
 		return refuse(f, "[{\"name\": NAME, \"value\": value}]");
 
@@ -161,10 +162,11 @@ int session_secrets_read(const json_t *values, const json_t *settings,
 		return fault_set(ret_fault, -ENOMEM, "no_memory", "out of memory");
 	int r = room ? vault_new(room, &s.vault, &s.vault_size) : 0;
 	if (r < 0)
-		return fault_set(ret_fault, r, "no_memory",
-				 "secrets: no memory that can be locked: %s; raise RLIMIT_MEMLOCK or "
-				 "give CAP_IPC_LOCK",
-				 strerror(-r));
+		return fault_set(
+			ret_fault, r, "no_memory",
+			"secrets: no memory that can be locked: %s; raise RLIMIT_MEMLOCK or "
+			"give CAP_IPC_LOCK",
+			strerror(-r));
 
 	uint8_t *at = s.vault;
 	json_array_foreach ((json_t *)values, i, item) {
@@ -186,9 +188,9 @@ json_t *session_secrets_values(const struct session_secrets *s)
 	for (size_t i = 0; list && i < s->count; i++) {
 		const struct session_secret *secret = &s->items[i];
 
-		if (json_array_append_new(list, json_pack("{s:s, s:o}", "name", secret->name, "value",
-							  control_bytes(secret->value,
-									secret->size))) < 0)
+		if (json_array_append_new(
+			    list, json_pack("{s:s, s:o}", "name", secret->name, "value",
+					    control_bytes(secret->value, secret->size))) < 0)
 			return NULL;
 	}
 	return take(list);

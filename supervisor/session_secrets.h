@@ -33,14 +33,15 @@ struct session_secrets {
 };
 
 /*
- * Copy what a request brings: @values [{name, value}], delivered as @settings (of the policy) say of
- * that name, else as environment variables. 0, -EINVAL with a fault, or -errno.
+ * Copy what a request brings: @values [{name, value}], delivered as @settings (of the policy) say
+ * of that name, else as environment variables. 0, -EINVAL with a fault, or -errno.
  */
 int session_secrets_read(const json_t *values, const json_t *settings,
 			 struct session_secrets *ret_secrets, struct fault *ret_fault);
 void session_secrets_free(struct session_secrets *s);
 
-/* For the recorder: [{name, value}]. The caller's, who has it wiped by freeing it. NULL: no memory. */
+/* For the recorder: [{name, value}]. The caller's, who has it wiped by freeing it. NULL: no memory.
+ */
 json_t *session_secrets_values(const struct session_secrets *s);
 /* For a redactor: an array of .count, values not copied; NULL: no memory. */
 struct redact_secret *session_secrets_list(const struct session_secrets *s);

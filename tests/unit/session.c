@@ -28,7 +28,7 @@ static void a_command_runs_and_ends(void **state)
 	assert_string_equal(fake.told_error, "");
 	assert_string_equal(end_reason(), "exit");
 	assert_string_equal(fake.calls,
-			    "slot create watch ring open session.start prepare session.ready "
+			    "slot create watch ring open session.start secret.give prepare session.ready "
 			    "tell-exec exec.start exec kill-exec exec.end kill session.end kill ");
 	m = read_manifest(b);
 	assert_int_equal(m.state, SESSION_ENDED);
