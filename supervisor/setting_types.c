@@ -5,6 +5,7 @@
 #include "redact/rules.h"
 #include "sandbox/syscall_policy.h"
 
+#include "grant.h"
 #include "limit_settings.h"
 #include "secret_setting.h"
 
@@ -285,6 +286,7 @@ const struct setting_type_info setting_types[] = {
 		 "an object {\"label\": \"value\"}, labels of letters, digits, '.', '_', "
 		 "'/' and '-', values of at most 256 bytes"},
 	[SETTING_LIMITS] = {limit_settings_check, limit_settings_schema, limit_settings_allowed},
+	[SETTING_USERS] = {grant_settings_check, grant_settings_schema, grant_settings_allowed},
 	[SETTING_RULES] = {check_rules, schema_rules,
 			   "an array of objects {\"name\", \"keywords\", \"pattern\", ...}"},
 	[SETTING_SECRETS] = {secret_setting_check, secret_setting_schema, secret_setting_allowed},

@@ -16,6 +16,13 @@ $(B)/tests/acts: $(ACTS_SRC) tests/e2e/acts/truth.h
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu17 $(WARN) -O1 -g -D_GNU_SOURCE -static -o $@ $(ACTS_SRC) -pthread
 
+# Ways out of a session, tried from within: static for the same reason.
+ESCAPE_SRC := $(wildcard tests/e2e/escape/*.c)
+$(B)/tests/escape: $(ESCAPE_SRC) tests/e2e/escape/escape.h
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu17 $(WARN) -O1 -g -D_GNU_SOURCE -static -o $@ $(ESCAPE_SRC)
+
 $(B)/tests/write-journal: $(B)/obj/tests/e2e/write_journal.o $(call archive,record)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
@@ -27,18 +34,21 @@ $(B)/tests/fail_alloc.so: tests/e2e/fail_alloc.c
 	$(Q)$(CC) -std=gnu17 -O1 -Wall -Wextra -D_GNU_SOURCE -shared -fPIC -o $@ $<
 
 E2E := $(wildcard tests/e2e/*.t)
-E2E_ENV = VITRINE_BIN=$(abspath $(B)/bin) VITRINE_TESTS=$(abspath $(B)/tests)
+E2E_ENV = VITRINE_BIN=$(abspath $(B)/bin) VITRINE_TESTS=$(abspath $(B)/tests) VITRINE_RECEIVERS=$(abspath build/receivers)
 
 check-unit: $(UNIT) all
 	@for t in $(UNIT); do echo "== $$t"; $$t || exit 1; done
 
-check-e2e: all $(B)/tests/acts $(B)/tests/write-journal $(B)/tests/fail_alloc.so
+deps-receivers:
+	$(Q)sh tests/receivers.sh build/receivers $(RECEIVERS)
+
+check-e2e: deps-receivers all $(B)/tests/acts $(B)/tests/escape $(B)/tests/write-journal $(B)/tests/fail_alloc.so
 	$(Q)$(E2E_ENV) prove $(PROVEFLAGS) $(E2E)
 
 # Proofs that take minutes or hours: outages, thousands of sessions, millions of records. Not part of check.
 SOAK := $(wildcard tests/soak/*.t)
 
-soak: deps all $(B)/tests/acts $(B)/tests/write-journal $(B)/tests/loops
+soak: deps deps-receivers all $(B)/tests/acts $(B)/tests/escape $(B)/tests/write-journal $(B)/tests/loops
 	$(Q)$(E2E_ENV) prove $(PROVEFLAGS) $(SOAK)
 
 # ---- other kernels, in QEMU: the acts, unchanged, on a pure cgroup v2 hierarchy ------------------------------------
@@ -52,8 +62,8 @@ deps-kernels:
 	$(call install_packages,$(DEPS_KERNELS))
 
 check-kernels: deps deps-kernels
-	$(Q)$(MAKE) --no-print-directory all $(B)/tests/acts
-	$(Q)sh tests/kernels/root.sh $(B)/root.erofs $(B)/bin $(B)/tests/acts tests/e2e
+	$(Q)$(MAKE) --no-print-directory all $(B)/tests/acts $(B)/tests/escape
+	$(Q)sh tests/kernels/root.sh $(B)/root.erofs $(B)/bin $(B)/tests/acts $(B)/tests/escape tests/e2e
 	$(Q)for kernel in $(KERNELS); do \
 		sh tests/kernels/fetch.sh $(KERNEL_CACHE) $$kernel && \
 		sh tests/kernels/guest.sh $(KERNEL_CACHE) $$kernel $(B)/root.erofs 1800 \
@@ -146,7 +156,7 @@ CPPCHECK_BLIND := --suppress=missingIncludeSystem --suppress=normalCheckLevelMax
 
 lint: deps
 	$(call install_packages,$(DEPS_LINT))
-	$(Q)tests/lint/arrows.sh && tests/lint/banned.sh && tests/lint/size.sh
+	$(Q)tests/lint/arrows.sh && tests/lint/banned.sh && tests/lint/size.sh && tests/lint/debian.sh
 	$(Q)clang-format --dry-run -Werror $(C_FILES)
 	$(Q)shellcheck -x -S warning $(shell git ls-files '*.sh' 'tests/e2e/*.t' 'tests/soak/*.t')
 	$(Q)$(MAKE) --no-print-directory compile_commands.json
@@ -166,4 +176,4 @@ check: deps deps-kernels
 	$(Q)$(MAKE) --no-print-directory check-kernels KERNELS=$(firstword $(KERNELS))
 
 check-style:
-	$(Q)tests/lint/arrows.sh && tests/lint/banned.sh && tests/lint/size.sh
+	$(Q)tests/lint/arrows.sh && tests/lint/banned.sh && tests/lint/size.sh && tests/lint/debian.sh

@@ -18,6 +18,7 @@
 #include <stdint.h>
 #include <systemd/sd-event.h>
 
+struct kept_rings;
 struct recording;
 
 enum on_loss { ON_LOSS_FREEZE, ON_LOSS_COUNT, ON_LOSS_KILL };
@@ -32,6 +33,7 @@ enum recording_notice {
 struct recording_host {
 	sd_event *loop;
 	struct freezer *freezer;
+	struct kept_rings *rings;    /* NULL: none is kept */
 	uint8_t key[32];	     /* deployment key */
 	const struct shapes *shapes; /* of redaction; NULL: the secrets alone are looked for */
 	int numbers_fd, losses_fd, written_files_fd; /* BPF maps */
@@ -45,6 +47,7 @@ struct recording_host {
 struct recording_options {
 	const char *session;
 	uint32_t slot;
+	uint64_t ring_id; /* 0: it does not come again */
 	uint64_t ring_bytes, high_water;
 	enum on_loss on_loss;
 	uint64_t disk_wait_ns; /* after this long without a journal, streams go on unrecorded */
