@@ -31,9 +31,10 @@ LDFLAGS += -Wl,--gc-sections -Wl,-z,relro,-z,now $(SANFLAGS)
 folder = $(filter-out %_main.c,$(wildcard $(1)/*.c))
 objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
-LIBS := record redact capture sandbox supervisor replay project sinks exporters
+LIBS := record redact metrics capture sandbox supervisor replay project sinks exporters
 record_src     := $(call folder,supervisor/record)
 redact_src     := $(call folder,supervisor/redact)
+metrics_src    := $(call folder,supervisor/metrics)
 capture_src    := $(call folder,supervisor/capture)
 sandbox_src    := $(call folder,supervisor/sandbox)
 supervisor_src := $(call folder,supervisor)
@@ -42,21 +43,21 @@ project_src    := $(call folder,exporters/project)
 sinks_src      := $(call folder,exporters/sinks)
 exporters_src  := $(call folder,exporters)
 
-PROGRAMS := vitrine vitrined vitrine-recorder vitrine-names vitrine-launcher vitrine-init vitrine-export
+PROGRAMS := vitrine vitrined vitrine-recorder vitrine-names vitrine-launcher vitrine-init vitrine-export vitrine-metrics
 BIN := $(addprefix $(B)/bin/,$(PROGRAMS))
 
 archive = $(B)/lib/lib$(1).a
 
 vitrine_main  := supervisor/vitrine_main.c
-vitrine_needs := supervisor sandbox replay exporters project record redact
+vitrine_needs := supervisor sandbox metrics replay exporters project record redact
 vitrine_libs  := -ljansson -lcrypto -lz -lpcre2-8 -lm
 
 vitrined_main  := supervisor/vitrined_main.c
-vitrined_needs := supervisor capture sandbox record redact
+vitrined_needs := supervisor capture sandbox metrics record redact
 vitrined_libs  := -lbpf -lelf -lz -ljansson -lseccomp -lcap -lsystemd -lcrypto -lpcre2-8 -lm
 
 vitrine-recorder_main  := supervisor/capture/recorder_main.c
-vitrine-recorder_needs := capture supervisor sandbox redact record
+vitrine-recorder_needs := capture supervisor sandbox metrics redact record
 vitrine-recorder_libs  := -lbpf -lelf -lz -ljansson -lseccomp -lcap -lsystemd -lcrypto -lpcre2-8 -lm
 
 vitrine-names_main  := supervisor/capture/names_main.c
@@ -64,8 +65,12 @@ vitrine-names_needs := capture record
 vitrine-names_libs  := -lseccomp -lcap
 
 vitrine-export_main  := exporters/export_main.c
-vitrine-export_needs := exporters sinks project record
+vitrine-export_needs := exporters sinks project metrics redact record
 vitrine-export_libs  := -lcurl -ljansson -lcrypto -lz -lsystemd -pthread
+
+vitrine-metrics_main  := supervisor/metrics/metrics_main.c
+vitrine-metrics_needs := metrics redact record
+vitrine-metrics_libs  := -lmicrohttpd -lseccomp -lcap -ljansson -lcrypto -lz -pthread
 
 # Static and small: they are forked from for each session, and run inside it.
 vitrine-launcher_main   := supervisor/sandbox/launcher_main.c
@@ -142,8 +147,10 @@ DEPS += libbpf-dev libelf-dev zlib1g-dev libjansson-dev libssl-dev libsystemd-de
 DEPS += libseccomp-dev libcap-dev
 DEPS += libpcre2-dev
 DEPS += libcurl4-openssl-dev
+DEPS += libmicrohttpd-dev
 # What the tests run or are linked with.
 DEPS += libcmocka-dev perl git python3 curl strace procps iproute2
+DEPS += prometheus python3-prometheus-client
 DEPS_LINT := clang-format clang-tidy cppcheck shellcheck
 DEPS_FUZZ := libclang-rt-14-dev
 DEPS_BENCH := bubblewrap auditd
@@ -180,7 +187,7 @@ install: all man
 	install -m 755 $(B)/bin/vitrine $(BINDIR)/vitrine
 	install -m 755 $(B)/bin/vitrined $(SBINDIR)/vitrined
 	install -m 755 $(B)/bin/vitrine-export $(SBINDIR)/vitrine-export
-	install -m 755 $(addprefix $(B)/bin/,vitrine-recorder vitrine-names vitrine-launcher vitrine-init) $(LIBEXEC)
+	install -m 755 $(addprefix $(B)/bin/,vitrine-recorder vitrine-names vitrine-launcher vitrine-init vitrine-metrics) $(LIBEXEC)
 	install -m 644 $(filter %.1,$(MAN)) $(MANDIR)/man1
 	install -m 644 $(filter %.8,$(MAN)) $(MANDIR)/man8
 	install -m 644 $(B)/man/vitrine.bash $(COMPLDIR)/vitrine

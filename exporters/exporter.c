@@ -2,6 +2,7 @@
  * Loop, signals, and what is told about it all.
  */
 #include "exporter.h"
+#include "export_metrics.h"
 #include "lane.h"
 #include "status.h"
 
@@ -29,6 +30,7 @@ struct exporter {
 	struct http_engine *http;
 	struct lane **lanes; /* owned, as many as sinks; NULL where not open */
 	int state_fd, sessions_fd, directory_fd, lock_fd;
+	struct export_metrics *metrics;
 	sd_event_source *timer;
 	unsigned turns;
 	bool is_draining;
@@ -63,7 +65,10 @@ static void write_status(struct exporter *x)
 
 	for (size_t i = 0; i < x->config->sink_count; i++)
 		list[i] = lane_status(x->lanes[i]);
+	export_metrics_tell(x->metrics, list, x->config->sink_count);
 	r = status_write(x->directory_fd, list, x->config->sink_count);
+	if (r < 0)
+		export_metrics_status_error(x->metrics);
 	if (r < 0 && r != -ENOSPC)
 		say(NULL, "cannot write the status");
 }
@@ -84,7 +89,10 @@ static int on_turn(sd_event_source *source, uint64_t usec, void *context)
 	struct exporter *x = context;
 
 	(void)usec;
+	export_metrics_beat(x->metrics);
 	for (size_t i = 0; i < x->config->sink_count; i++) {
+		if (x->config->metrics)
+			lane_measure(x->lanes[i]);
 		if (x->turns % SCAN_TURNS == 0 && !x->is_draining)
 			lane_scan(x->lanes[i]);
 		lane_turn(x->lanes[i]);
@@ -193,6 +201,22 @@ static int open_loop(struct exporter *x)
 	return r < 0 ? fail("cannot make", "the loop", r) : 0;
 }
 
+static void say_of_metrics(void *context, const char *text)
+{
+	(void)context;
+	say(NULL, text);
+}
+
+static int open_metrics(struct exporter *x)
+{
+	struct knob_fault f = {0};
+	int r = export_metrics_new(x->config, x->event, say_of_metrics, x, &x->metrics, &f);
+
+	if (r < 0)
+		say(NULL, f.text[0] ? f.text : strerror(-r));
+	return r;
+}
+
 static int open_lanes(struct exporter *x)
 {
 	struct knob_fault f = {0};
@@ -236,6 +260,7 @@ static void free_all(struct exporter *x)
 	for (size_t i = 0; x->lanes && i < x->config->sink_count; i++)
 		lane_free(x->lanes[i]);
 	free(x->lanes);
+	export_metrics_free(x->metrics);
 	http_engine_free(x->http);
 	sd_event_source_disable_unref(x->timer);
 	sd_event_unref(x->event);
@@ -256,6 +281,8 @@ int exporter_run(const struct export_config *config)
 
 	if (r == 0)
 		r = open_loop(&x);
+	if (r == 0)
+		r = open_metrics(&x);
 	if (r == 0)
 		r = open_lanes(&x);
 	if (r == 0) {

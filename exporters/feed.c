@@ -2,6 +2,7 @@
  * Sources by session, opened when there is something to read.
  */
 #include "feed.h"
+#include "pending.h"
 
 #include "../supervisor/record/cleanup.h"
 
@@ -21,6 +22,7 @@ struct stream {
 	bool was_seen, is_listed; /* in the last whole scan, in this one */
 	bool is_done, is_told;	  /* all was read; its end was told by a gap */
 	uint64_t next_seq;	  /* where to go on when it is opened */
+	uint64_t pending;	  /* what was there to be read when it was last counted, less what was */
 };
 
 struct feed {
@@ -32,6 +34,7 @@ struct feed {
 	struct event gap;
 	struct session_facts no_facts;
 	uint64_t resets;
+	size_t measured; /* the stream whose turn it is to be counted */
 	bool is_changed; /* since feed_settle */
 };
 
@@ -223,12 +226,15 @@ static bool read_stream(struct feed *f, struct stream *s, struct fed *ret_fed)
 	switch (source_next(s->source, &e)) {
 	case SOURCE_RECORD:
 		s->next_seq = source_position(s->source);
+		s->pending -= s->pending > 0;
 		return give(f, s, e, ret_fed);
 	case SOURCE_DONE:
 		s->is_done = f->is_changed = true;
+		s->pending = 0;
 		close_stream(s);
 		return false;
 	case SOURCE_END:
+		s->pending = 0;
 		break;
 	}
 	return tell_removal(f, s, ret_fed);
@@ -248,6 +254,41 @@ bool feed_next(struct feed *f, struct fed *ret_fed)
 	}
 	return false;
 }
+
+/* ---- what is still to be read ---- */
+
+static void measure(const struct feed *f, struct stream *s)
+{
+	cleanup(close_fd) int fd = openat(f->sessions_fd, s->session,
+					  O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+
+	s->pending = fd < 0 ? 0 : pending_count(fd, s->next_seq);
+}
+
+void feed_measure(struct feed *f)
+{
+	for (size_t tried = 0; tried < f->count; tried++) {
+		if (f->measured >= f->count)
+			f->measured = 0;
+		struct stream *s = &f->streams[f->measured++];
+
+		if (!s->is_done) {
+			measure(f, s);
+			return;
+		}
+	}
+}
+
+uint64_t feed_pending(const struct feed *f)
+{
+	uint64_t pending = 0;
+
+	for (size_t i = 0; i < f->count; i++)
+		pending += f->streams[i].pending;
+	return pending;
+}
+
+/* ---- settling ---- */
 
 /* Sessions that are gone and settled are forgotten. */
 static void forget_gone(struct feed *f)

@@ -32,5 +32,12 @@ bool feed_next(struct feed *f, struct fed *ret_fed);
 /* Everything that was given is settled: the cursor moves. True if it did. */
 bool feed_settle(struct feed *f);
 
+/*
+ * How many records are still to be read. Each call of feed_measure counts one of the sessions anew;
+ * what is read meanwhile is taken off.
+ */
+void feed_measure(struct feed *f);
+uint64_t feed_pending(const struct feed *f);
+
 /* Positions that were found to be ahead of their journal, and were begun anew; since the start. */
 uint64_t feed_resets(const struct feed *f);

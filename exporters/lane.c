@@ -39,7 +39,7 @@ struct lane {
 	char why[512];
 	enum lane_state told_state; /* what the operator was told last, and when */
 	uint64_t told_ms;
-	uint64_t retries, bytes, batches, delivered_ns;
+	uint64_t retries, bytes, batches, delivered_ns, cursor_errors;
 };
 
 static uint64_t clock_ms(clockid_t clock)
@@ -301,8 +301,10 @@ static void save_if_due(struct lane *l)
 	if (!l->is_dirty || clock_ms(CLOCK_MONOTONIC) - l->saved_ms < SAVE_MS)
 		return;
 	r = lane_save(l);
-	if (r < 0)
-		say(l, "cannot write the cursor: %s", strerror(-r));
+	if (r == 0)
+		return;
+	l->cursor_errors++;
+	say(l, "cannot write the cursor: %s", strerror(-r));
 }
 
 static bool is_due(const struct lane *l)
@@ -320,6 +322,11 @@ static void send_now(struct lane *l)
 	l->was_sent = true;
 	l->batches++;
 	l->setup.sink->type->send(l->sink, &l->batch, count);
+}
+
+void lane_measure(struct lane *l)
+{
+	feed_measure(l->feed);
 }
 
 void lane_scan(struct lane *l)
@@ -503,6 +510,8 @@ struct lane_status lane_status(const struct lane *l)
 		.batches = l->batches,
 		.resets = feed_resets(l->feed),
 		.in_batch = l->batch.count,
+		.pending = feed_pending(l->feed) + l->batch.count,
+		.cursor_errors = l->cursor_errors,
 		.delivered_ns = l->delivered_ns,
 		.oldest_ns = l->batch.count ? l->batch.items[0].time_ns : 0,
 	};

@@ -20,6 +20,9 @@ const struct setting config_settings[] = {
 	{"key_file", SETTING_PATH,
 	 .doc = "The deployment key, under which digests and tags in records are made; outside the "
 		"state directory. Default: the name of the state directory and .key."},
+	{"metrics", SETTING_LISTEN,
+	 .doc = "Where metrics are served: unix:/PATH, or a loopback address and port. Default: "
+		"nowhere."},
 	{"recorder_user", SETTING_NAME, .max = 32, .otherwise = "\"vitrine-recorder\"",
 	 .doc = "User that the recorder runs as. Where the host has none of this name it runs as "
 		"uid and gid 64742."},
@@ -65,6 +68,7 @@ static void borrow_values(struct config *c)
 	c->state = json_string_value(json_object_get(c->values, "state"));
 	c->socket = json_string_value(json_object_get(c->values, "socket"));
 	c->key_file = json_string_value(json_object_get(c->values, "key_file"));
+	c->metrics = json_string_value(json_object_get(c->values, "metrics"));
 	c->recorder_user = json_string_value(json_object_get(c->values, "recorder_user"));
 	c->ring_bytes = json_integer_value(json_object_get(c->values, "ring_bytes"));
 	c->rings = json_integer_value(json_object_get(c->values, "rings"));

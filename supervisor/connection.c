@@ -5,7 +5,7 @@
 #include "connection.h"
 
 #include "control.h"
-#include "install.h"
+#include "record/install.h"
 #include "record/cleanup.h"
 #include "record/store.h"
 

@@ -4,6 +4,7 @@
  */
 #include "session_state.h"
 
+#include "host_metrics.h"
 #include "jansson_cleanup.h"
 #include "session_key.h"
 
@@ -72,8 +73,10 @@ static int end_manifest(struct session *s, const struct recorder_message *m)
 		return -m->error;
 	}
 	r = m->has_note ? session_key_end(s->host, s->manifest.id, m->note) : 0;
-	if (r < 0)
+	if (r < 0) {
+		metric_add(s->host->metrics->chain_errors, 1);
 		return r;
+	}
 	manifest->state = SESSION_ENDED;
 	manifest->ended_ns = session_clock_ns(CLOCK_REALTIME);
 	manifest->records = m->records;
@@ -86,6 +89,7 @@ void session_closed(struct session *s, const struct recorder_message *m)
 	char room[512];
 	int error = -end_manifest(s, m);
 
+	host_metrics_ended(s->host, verdict_reason_by_name(s->manifest.reason), error == 0);
 	session_tear_down(s);
 	session_tell_end(s, m->verdict, end_error(s, error, room, sizeof(room)));
 	session_free(s);
@@ -99,6 +103,7 @@ void session_refuse(struct session *s, const struct recorder_message *m)
 	snprintf(text, sizeof(text), "the journal cannot be written: %s%s%s", strerror(m->error),
 		 m->text[0] ? ": " : "", m->text);
 	session_tear_down(s);
+	metric_add(s->host->metrics->sessions_refused, 1);
 	if (!s->is_adopted)
 		session_dir_remove(s->host->sessions_fd, s->dir_fd, s->manifest.id);
 	s->verdict = (struct verdict){.reason = VERDICT_SETUP_FAILED, .error = m->error};

@@ -6,6 +6,7 @@
 
 #include "../control.h"
 #include "../log.h"
+#include "../metrics/page.h"
 #include "closer.h"
 #include "recording.h"
 
@@ -19,6 +20,7 @@ struct recordings {
 	sd_event *loop;
 	sd_event_source *tick;
 	struct recording_host host;
+	struct metrics_page metrics; /* host.metrics; private until vitrined gives one */
 	struct shapes *shapes; /* owned; since the start */
 	struct closer *closer; /* since the start */
 	bool is_started;
@@ -30,6 +32,9 @@ struct recordings {
 int recordings_run(int socket, const struct log *log);
 
 /* ---- for the requests ---- */
+
+/* Count on @page from here on (taken over). Before the first recording. */
+void recordings_count_on(struct recordings *all, struct metrics_page *page);
 
 struct recording *recordings_find(const struct recordings *all, const char *session);
 /* -EEXIST, or takes it over. */

@@ -16,6 +16,8 @@ struct redactor {
 	struct shape_search *shapes; /* NULL: the secrets alone */
 	size_t argument_rule;	     /* the detector of arguments */
 	uint64_t *counts;	     /* per rule */
+	redact_cut *cut;	     /* is told of each; NULL: nobody */
+	void *cut_context;
 	struct streams *streams;
 	struct arena *arena; /* for one event */
 	struct spans spans;  /* of the text in hand */
@@ -72,7 +74,8 @@ int redactor_add_shape(struct redactor *r, struct bytes text, size_t start, size
 int redactor_find_begun(struct redactor *r, struct bytes text, size_t *ret_begun,
 			size_t *ret_context);
 
-/* Count r->spans. */
+/* Count one span, and r->spans. */
+void redactor_count_span(struct redactor *r, const struct span *span);
 void redactor_count(struct redactor *r);
 
 /* TEXTS and MAP. *ret_bytes changes only if something is cut. 0 or -ENOMEM. */
