@@ -150,7 +150,7 @@ DEPS += libcurl4-openssl-dev
 DEPS += libmicrohttpd-dev
 # What the tests run or are linked with.
 DEPS += libcmocka-dev perl git python3 curl strace procps iproute2
-DEPS += prometheus python3-prometheus-client
+DEPS += prometheus python3-prometheus-client python3-yaml
 DEPS_LINT := clang-format clang-tidy cppcheck shellcheck
 DEPS_FUZZ := libclang-rt-14-dev
 DEPS_BENCH := bubblewrap auditd
@@ -175,6 +175,7 @@ demo: deps
 BINDIR  := $(DESTDIR)$(PREFIX)/bin
 SBINDIR := $(DESTDIR)$(PREFIX)/sbin
 LIBEXEC := $(DESTDIR)$(PREFIX)/libexec/vitrine
+SHAREDIR := $(DESTDIR)$(PREFIX)/share/vitrine
 MANDIR  := $(DESTDIR)$(PREFIX)/share/man
 UNITDIR := $(DESTDIR)$(PREFIX)/lib/systemd/system
 
@@ -183,7 +184,7 @@ include man/man.mk
 COMPLDIR := $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 
 install: all man
-	install -d $(COMPLDIR) $(BINDIR) $(SBINDIR) $(LIBEXEC) $(MANDIR)/man1 $(MANDIR)/man8 $(UNITDIR)
+	install -d $(COMPLDIR) $(BINDIR) $(SBINDIR) $(LIBEXEC) $(MANDIR)/man1 $(MANDIR)/man8 $(UNITDIR) $(SHAREDIR)/grafana $(SHAREDIR)/prometheus
 	install -m 755 $(B)/bin/vitrine $(BINDIR)/vitrine
 	install -m 755 $(B)/bin/vitrined $(SBINDIR)/vitrined
 	install -m 755 $(B)/bin/vitrine-export $(SBINDIR)/vitrine-export
@@ -191,6 +192,8 @@ install: all man
 	install -m 644 $(filter %.1,$(MAN)) $(MANDIR)/man1
 	install -m 644 $(filter %.8,$(MAN)) $(MANDIR)/man8
 	install -m 644 $(B)/man/vitrine.bash $(COMPLDIR)/vitrine
+	install -m 644 $(wildcard dashboards/grafana/*.json) $(SHAREDIR)/grafana
+	install -m 644 dashboards/prometheus/alerts.yml $(SHAREDIR)/prometheus
 	sed 's|@sbindir@|$(PREFIX)/sbin|' supervisor/vitrined.service.in > $(UNITDIR)/vitrined.service
 	sed 's|@sbindir@|$(PREFIX)/sbin|' exporters/vitrine-export.service.in > $(UNITDIR)/vitrine-export.service
 

@@ -25,6 +25,16 @@ static void put_letter(struct json_buffer *out, const char *sink, const struct b
 	json_put_time(out, now_ns);
 	json_put_literal(out, ",\"reason\":");
 	json_put_string(out, bytes_of(item->why));
+	if (item->verdict == VERDICT_DOUBTED)
+		json_put_literal(out, ",\"certain\":false");
+	if (b->status) {
+		json_put_literal(out, ",\"status\":");
+		json_put_u64(out, (uint64_t)b->status);
+		json_put_literal(out, ",\"answer\":");
+		json_put_string(out, item->answer
+					     ? bytes_of(item->answer)
+					     : (struct bytes){b->answer.text, b->answer.length});
+	}
 	json_put_literal(out, ",\"sent\":");
 	json_put_string(out, (struct bytes){b->body.text + item->offset, item->length});
 	json_put_literal(out, "}\n");
@@ -58,15 +68,22 @@ static int append(int fd, struct bytes text)
 	return fdatasync(fd) < 0 ? -errno : 0;
 }
 
-int dead_write(int dir_fd, const char *sink, const struct batch *b, uint64_t now_ns)
+int dead_write(int dir_fd, const char *sink, const struct batch *b, uint64_t now_ns,
+	       size_t *ret_count)
 {
 	struct json_buffer lines = {0};
+	size_t count = 0;
 	char name[96];
 	int r;
 
-	for (size_t i = 0; i < b->count; i++)
-		if (b->items[i].verdict == VERDICT_REFUSED)
-			put_letter(&lines, sink, b, &b->items[i], now_ns);
+	for (size_t i = 0; i < b->count; i++) {
+		enum verdict verdict = b->items[i].verdict;
+
+		if (verdict != VERDICT_REFUSED && verdict != VERDICT_DOUBTED)
+			continue;
+		put_letter(&lines, sink, b, &b->items[i], now_ns);
+		count++;
+	}
 	r = json_done(&lines, 0);
 	if (r == 0 && lines.length) {
 		cleanup(close_fd) int fd = -1;
@@ -77,5 +94,7 @@ int dead_write(int dir_fd, const char *sink, const struct batch *b, uint64_t now
 		r = fd < 0 ? -errno : append(fd, (struct bytes){lines.text, lines.length});
 	}
 	json_buffer_free(&lines);
+	if (r == 0)
+		*ret_count = count;
 	return r;
 }

@@ -8,6 +8,8 @@
 
 /*
  * Write the items of @b that are refused, one a line: sink, session, seq, time of the refusal,
- * reason, and the record as it was sent. On disk when it returns 0; else -errno.
+ * reason, what the receiver answered, and the record as it was sent. On disk when it returns 0,
+ * with their number in *ret_count; else -errno.
  */
-int dead_write(int dir_fd, const char *sink, const struct batch *b, uint64_t now_ns);
+int dead_write(int dir_fd, const char *sink, const struct batch *b, uint64_t now_ns,
+	       size_t *ret_count);

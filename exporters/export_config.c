@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <openssl/crypto.h>
+#include <openssl/evp.h>
 #include <string.h>
 
 #define FILE_MAX (1024 * 1024)
@@ -41,6 +42,7 @@ const struct knob sink_knobs[] = {
 	{"sessions", KNOB_TEXTS, .doc = "only sessions with these ids, names or tenants"},
 	{"drop_fields", KNOB_TEXTS, .doc = "fields that stay"},
 	{"include_output", KNOB_BOOL, "false", .doc = "the data of output and input too, not only length and digest"},
+	{"checkpoints", KNOB_BOOL, "true", .doc = "with the records of a session goes its newest signed checkpoint"},
 	{"batch_bytes", KNOB_NUMBER, "1048576", .min = 1, .max = 67108864, .doc = "of a batch, about"},
 	{"batch_count", KNOB_NUMBER, "1000", .min = 1, .max = 100000, .doc = "records of a batch"},
 	{"batch_age_ms", KNOB_NUMBER, "1000", .min = 0, .max = 3600000, .doc = "how long the first record of a batch waits"},
@@ -117,6 +119,9 @@ static void borrow_values(struct sink_config *s)
 	s->name = knob_text(v, "name");
 	s->sessions = json_object_get(v, "sessions");
 	s->include_output = knob_bool(v, "include_output");
+	s->has_checkpoints = knob_bool(v, "checkpoints");
+	s->concurrency =
+		json_object_get(v, "concurrency") ? (unsigned)knob_number(v, "concurrency") : 1;
 	s->batch_bytes = (size_t)knob_number(v, "batch_bytes");
 	s->batch_count = (size_t)knob_number(v, "batch_count");
 	s->batch_age_ms = (uint64_t)knob_number(v, "batch_age_ms");
@@ -125,6 +130,47 @@ static void borrow_values(struct sink_config *s)
 	for (size_t i = 0; severity_names[i]; i++)
 		if (!strcmp(severity_names[i], knob_text(v, "severity")))
 			s->severity = (enum severity)i;
+}
+
+/* ---- what is the same ---- */
+
+static int take_secrets(EVP_MD_CTX *hash, const struct knob *table, const json_t *values,
+			struct knob_fault *f)
+{
+	for (; table->name; table++) {
+		char *secret = NULL;
+		int r = table->type == KNOB_SECRET ? knob_secret(values, table->name, &secret, f)
+						   : 0;
+
+		if (r == 0 && secret && !EVP_DigestUpdate(hash, secret, strlen(secret) + 1))
+			r = -ENOMEM;
+		if (secret)
+			OPENSSL_cleanse(secret, strlen(secret));
+		free(secret);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int take_print(struct sink_config *s, struct knob_fault *f)
+{
+	EVP_MD_CTX *hash = EVP_MD_CTX_new();
+	cleanup(free) char *text = json_dumps(s->values, JSON_COMPACT | JSON_SORT_KEYS);
+	int r = -ENOMEM;
+
+	if (hash && text && EVP_DigestInit_ex(hash, EVP_sha256(), NULL) &&
+	    EVP_DigestUpdate(hash, text, strlen(text) + 1))
+		r = take_secrets(hash, s->type->knobs, s->values, f);
+	if (r == 0 && !EVP_DigestFinal_ex(hash, s->print, NULL))
+		r = -ENOMEM;
+	EVP_MD_CTX_free(hash);
+	return r;
+}
+
+bool sink_config_equals(const struct sink_config *a, const struct sink_config *b)
+{
+	return !memcmp(a->print, b->print, sizeof(a->print));
 }
 
 static void ignore_answer(void *lane, const struct sink_answer *a)
@@ -189,7 +235,10 @@ static int parse_sink(const struct export_config *c, json_t *values, bool read_f
 	r = parse_kinds(json_object_get(values, "kinds"), &s->kinds, f);
 	if (r == 0)
 		r = parse_drop(json_object_get(values, "drop_fields"), s->drop, f);
-	return r < 0 || !read_files ? r : try_open(c, s, f);
+	if (r < 0 || !read_files)
+		return r;
+	r = try_open(c, s, f);
+	return r < 0 ? r : take_print(s, f);
 }
 
 static int check_names(const struct export_config *c, size_t count, struct knob_fault *f)

@@ -9,6 +9,7 @@
 
 struct sink_config {
 	const json_t *values; /* checked and completed; borrowed from the configuration */
+	uint8_t print[32];    /* SHA-256 of them and of the secrets in files that they name */
 	const char *name;
 	const struct sink_type *type;
 	const struct projection *projection;
@@ -16,7 +17,8 @@ struct sink_config {
 	enum severity severity; /* what is less grave stays */
 	const json_t *sessions; /* array of ids, names and tenants; NULL: all */
 	uint64_t drop[EVENT_FIELD_WORDS];
-	bool include_output;
+	bool include_output, has_checkpoints;
+	unsigned concurrency; /* requests at once */
 	size_t batch_bytes, batch_count;
 	uint64_t batch_age_ms, backoff_ms, backoff_max_ms;
 };
@@ -38,6 +40,12 @@ struct export_config {
  */
 int export_config_parse(const char *file, const char *text, size_t size, bool read_files,
 			struct export_config *ret_config, struct knob_fault *ret_fault);
+/*
+ * What two configurations mean by "the same sink": equal keys, and equal secrets in the files that
+ * they name.
+ */
+bool sink_config_equals(const struct sink_config *a, const struct sink_config *b);
+
 int export_config_read(const char *file, struct export_config *ret_config,
 		       struct knob_fault *ret_fault);
 void export_config_free(struct export_config *c);

@@ -39,7 +39,7 @@ static int run(const void *values, int argument_count, char **arguments)
 	if (argument_count)
 		status = status_show(&config, o->json);
 	else if (!o->check)
-		status = exporter_run(&config);
+		status = exporter_run(o->config, &config);
 	export_config_free(&config);
 	curl_global_cleanup();
 	return status;

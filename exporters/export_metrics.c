@@ -25,16 +25,6 @@ static uint64_t clock_ns(clockid_t clock)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-_Static_assert(METRIC_SINKS >= 64, "as many as a configuration may have");
-
-static void name_sinks(struct export_metrics *m, const struct export_config *c)
-{
-	for (size_t i = 0; i < c->sink_count && i < METRIC_SINKS; i++) {
-		snprintf(m->cells->sinks[i].name, METRIC_NAME, "%s", c->sinks[i].name);
-		snprintf(m->cells->sinks[i].type, METRIC_NAME, "%s", c->sinks[i].type->name);
-	}
-}
-
 static int serve(struct export_metrics *m, const char *listen, sd_event *event,
 		 struct knob_fault *f)
 {
@@ -53,7 +43,7 @@ static int serve(struct export_metrics *m, const char *listen, sd_event *event,
 	return r < 0 ? knob_fault_set(f, "metrics", "%s", error) : 0;
 }
 
-int export_metrics_new(const struct export_config *config, sd_event *event,
+int export_metrics_new(const char *listen, sd_event *event,
 		       void (*say)(void *context, const char *text), void *context,
 		       struct export_metrics **ret_metrics, struct knob_fault *f)
 {
@@ -62,14 +52,12 @@ int export_metrics_new(const struct export_config *config, sd_event *event,
 	if (!m)
 		return -ENOMEM;
 	*m = (struct export_metrics){.page = METRICS_PAGE_NONE, .say = say, .context = context};
-	int r = metrics_page_new(sizeof(struct metrics_exporter), config->metrics != NULL,
-				 &m->page);
+	int r = metrics_page_new(sizeof(struct metrics_exporter), listen != NULL, &m->page);
 	if (r == 0) {
 		m->cells = m->page.cells;
-		name_sinks(m, config);
 		metric_set(m->cells->export.started, clock_ns(CLOCK_REALTIME));
-		if (config->metrics)
-			r = serve(m, config->metrics, event, f);
+		if (listen)
+			r = serve(m, listen, event, f);
 	}
 	if (r < 0) {
 		export_metrics_free(m);
@@ -122,9 +110,36 @@ static void tell_lane(struct metrics_sink *cells, const struct lane_status *s)
 	tell_state(cells, s->state);
 }
 
+static bool is_named(const struct metrics_exporter *cells, size_t i, const struct lane_status *s)
+{
+	return !strcmp(cells->sinks[i].name, s->name) && !strcmp(cells->sinks[i].type, s->type);
+}
+
+/* A new configuration came: while names are changed the page says so. */
+static void name_sinks(struct metrics_exporter *cells, const struct lane_status *list, size_t count)
+{
+	bool is_same = count == METRIC_SINKS || !cells->sinks[count].name[0];
+
+	for (size_t i = 0; i < count; i++)
+		is_same &= is_named(cells, i, &list[i]);
+	if (is_same)
+		return;
+	metrics_exporter_begin(cells);
+	memset(cells->sinks, 0, sizeof(cells->sinks));
+	for (size_t i = 0; i < count; i++) {
+		snprintf(cells->sinks[i].name, METRIC_NAME, "%s", list[i].name);
+		snprintf(cells->sinks[i].type, METRIC_NAME, "%s", list[i].type);
+		tell_lane(&cells->sinks[i].cells, &list[i]);
+	}
+	metrics_exporter_end(cells);
+}
+
 void export_metrics_tell(struct export_metrics *m, const struct lane_status *list, size_t count)
 {
+	if (count > METRIC_SINKS)
+		count = METRIC_SINKS;
 	metric_set(m->cells->export.cpu, clock_ns(CLOCK_PROCESS_CPUTIME_ID));
-	for (size_t i = 0; i < count && i < METRIC_SINKS; i++)
+	name_sinks(m->cells, list, count);
+	for (size_t i = 0; i < count; i++)
 		tell_lane(&m->cells->sinks[i].cells, &list[i]);
 }

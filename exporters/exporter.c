@@ -3,7 +3,7 @@
  */
 #include "exporter.h"
 #include "export_metrics.h"
-#include "lane.h"
+#include "roster.h"
 #include "status.h"
 
 #include "sinks/http.h"
@@ -23,18 +23,22 @@
 #define TURN_MS 100	/* how often journals are looked at */
 #define SCAN_TURNS 5	/* and, among how many of those once, the list of sessions */
 #define STATUS_TURNS 10 /* and the status is written */
+#define TELL_TURNS 600	/* and it is told that a sink cannot be opened */
+
+#define SINKS_MAX 128 /* of a configuration, and those that leave */
 
 struct exporter {
-	const struct export_config *config;
+	const char *file;	     /* of the configuration */
+	struct export_config config; /* in force */
 	sd_event *event;
 	struct http_engine *http;
-	struct lane **lanes; /* owned, as many as sinks; NULL where not open */
-	int state_fd, sessions_fd, directory_fd, lock_fd;
+	struct roster *roster;
 	struct export_metrics *metrics;
+	int state_fd, sessions_fd, directory_fd, lock_fd;
 	sd_event_source *timer;
 	unsigned turns;
 	bool is_draining;
-	uint64_t deadline_us;
+	uint64_t deadline_ms;
 };
 
 static void say(const char *sink, const char *text)
@@ -58,30 +62,35 @@ static void say_of(void *context, const char *sink, const char *text)
 
 /* ---- turns ---- */
 
+static uint64_t now_ms(const struct exporter *x)
+{
+	uint64_t now_us;
+
+	sd_event_now(x->event, CLOCK_MONOTONIC, &now_us);
+	return now_us / 1000;
+}
+
 static void write_status(struct exporter *x)
 {
-	struct lane_status list[64];
-	int r;
+	struct lane_status list[SINKS_MAX];
+	size_t count = roster_status(x->roster, list, SINKS_MAX);
+	int r = status_write(x->directory_fd, list, count);
 
-	for (size_t i = 0; i < x->config->sink_count; i++)
-		list[i] = lane_status(x->lanes[i]);
-	export_metrics_tell(x->metrics, list, x->config->sink_count);
-	r = status_write(x->directory_fd, list, x->config->sink_count);
+	export_metrics_tell(x->metrics, list, count);
 	if (r < 0)
 		export_metrics_status_error(x->metrics);
 	if (r < 0 && r != -ENOSPC)
 		say(NULL, "cannot write the status");
 }
 
-static bool drain(struct exporter *x)
+/* What a new configuration names, once what it replaces has left. */
+static void open_sinks(struct exporter *x)
 {
-	bool all = true;
-	uint64_t now;
+	struct knob_fault f = {0};
+	int r = roster_open(x->roster, &f);
 
-	sd_event_now(x->event, CLOCK_MONOTONIC, &now);
-	for (size_t i = 0; i < x->config->sink_count; i++)
-		all &= lane_drain(x->lanes[i]);
-	return all || now >= x->deadline_us;
+	if (r < 0 && x->turns % TELL_TURNS == 0)
+		say(NULL, f.text);
 }
 
 static int on_turn(sd_event_source *source, uint64_t usec, void *context)
@@ -90,16 +99,14 @@ static int on_turn(sd_event_source *source, uint64_t usec, void *context)
 
 	(void)usec;
 	export_metrics_beat(x->metrics);
-	for (size_t i = 0; i < x->config->sink_count; i++) {
-		if (x->config->metrics)
-			lane_measure(x->lanes[i]);
-		if (x->turns % SCAN_TURNS == 0 && !x->is_draining)
-			lane_scan(x->lanes[i]);
-		lane_turn(x->lanes[i]);
-	}
+	if (!x->is_draining)
+		open_sinks(x);
+	if (x->config.metrics)
+		roster_measure(x->roster);
+	roster_turn(x->roster, x->turns % SCAN_TURNS == 0 && !x->is_draining, now_ms(x));
 	if (x->turns++ % STATUS_TURNS == 0)
 		write_status(x);
-	if (x->is_draining && drain(x))
+	if (x->is_draining && (roster_drain(x->roster) || now_ms(x) >= x->deadline_ms))
 		return sd_event_exit(x->event, 0);
 	sd_event_source_set_time_relative(source, TURN_MS * 1000);
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
@@ -108,25 +115,71 @@ static int on_turn(sd_event_source *source, uint64_t usec, void *context)
 static int on_end(sd_event_source *source, const struct signalfd_siginfo *info, void *context)
 {
 	struct exporter *x = context;
-	uint64_t now;
 
 	(void)source, (void)info;
 	if (x->is_draining)
 		return sd_event_exit(x->event, 0);
 	sd_notify(0, "STOPPING=1");
-	sd_event_now(x->event, CLOCK_MONOTONIC, &now);
 	x->is_draining = true;
-	x->deadline_us = now + x->config->drain_ms * 1000;
-	return drain(x) ? sd_event_exit(x->event, 0) : 0;
+	x->deadline_ms = now_ms(x) + x->config.drain_ms;
+	return roster_drain(x->roster) ? sd_event_exit(x->event, 0) : 0;
+}
+
+/* ---- a new configuration ---- */
+
+/* What a process cannot change while it lives. */
+static bool can_follow(const struct exporter *x, const struct export_config *next,
+		       struct knob_fault *f)
+{
+	const struct export_config *c = &x->config;
+
+	if (!strcmp(c->state, next->state) && !strcmp(c->directory, next->directory) &&
+	    !strcmp(c->metrics ? c->metrics : "", next->metrics ? next->metrics : ""))
+		return true;
+	knob_fault_set(f, "",
+		       "%s: state, directory and metrics cannot change in a process that runs: "
+		       "restart it",
+		       x->file);
+	return false;
+}
+
+static int reload(struct exporter *x, struct knob_fault *f)
+{
+	struct export_config next, before;
+	int r = export_config_read(x->file, &next, f);
+
+	if (r < 0)
+		return r;
+	before = x->config;
+	r = can_follow(x, &next, f) ? 0 : -EINVAL;
+	if (r == 0) {
+		x->config = next;
+		r = roster_apply(x->roster, &x->config, now_ms(x));
+		x->config = r < 0 ? before : next;
+	}
+	export_config_free(r < 0 ? &next : &before);
+	return r;
 }
 
 static int on_hangup(sd_event_source *source, const struct signalfd_siginfo *info, void *context)
 {
 	struct exporter *x = context;
+	struct knob_fault f = {0};
+	int r;
 
 	(void)source, (void)info;
-	for (size_t i = 0; i < x->config->sink_count; i++)
-		lane_reopen(x->lanes[i]);
+	if (x->is_draining)
+		return 0;
+	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)now_ms(x) * 1000);
+	r = reload(x, &f);
+	if (r < 0) {
+		say(NULL, f.text[0] ? f.text : strerror(-r));
+		say(NULL, "the configuration of before stays in force");
+	} else {
+		say(NULL, "the configuration was read again");
+	}
+	roster_reopen(x->roster);
+	sd_notify(0, "READY=1");
 	return 0;
 }
 
@@ -143,7 +196,7 @@ static int fail(const char *what, const char *name, int r)
 
 static int open_directories(struct exporter *x)
 {
-	const struct export_config *c = x->config;
+	const struct export_config *c = &x->config;
 
 	x->state_fd = open(c->state, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (x->state_fd < 0)
@@ -210,85 +263,70 @@ static void say_of_metrics(void *context, const char *text)
 static int open_metrics(struct exporter *x)
 {
 	struct knob_fault f = {0};
-	int r = export_metrics_new(x->config, x->event, say_of_metrics, x, &x->metrics, &f);
+	int r = export_metrics_new(x->config.metrics, x->event, say_of_metrics, x, &x->metrics, &f);
 
 	if (r < 0)
 		say(NULL, f.text[0] ? f.text : strerror(-r));
 	return r;
 }
 
-static int open_lanes(struct exporter *x)
+static int open_roster(struct exporter *x)
 {
+	const struct lane_setup setup = {
+		.event = x->event,
+		.http = x->http,
+		.sessions_fd = x->sessions_fd,
+		.directory_fd = x->directory_fd,
+		.say = say_of,
+	};
 	struct knob_fault f = {0};
+	int r = roster_new(&setup, &x->roster);
 
-	x->lanes = calloc(x->config->sink_count, sizeof(struct lane *));
-	if (!x->lanes)
-		return fail("cannot make", "the lanes", -ENOMEM);
-	for (size_t i = 0; i < x->config->sink_count; i++) {
-		const struct lane_setup setup = {
-			.config = x->config,
-			.sink = &x->config->sinks[i],
-			.event = x->event,
-			.http = x->http,
-			.sessions_fd = x->sessions_fd,
-			.directory_fd = x->directory_fd,
-			.say = say_of,
-		};
-		int r = lane_new(&setup, &x->lanes[i], &f);
-
-		if (r < 0) {
-			say(x->config->sinks[i].name, f.text[0] ? f.text : strerror(-r));
-			return r;
-		}
-	}
-	return 0;
-}
-
-static void save_all(struct exporter *x)
-{
-	for (size_t i = 0; i < x->config->sink_count; i++) {
-		int r = lane_save(x->lanes[i]);
-
-		if (r < 0)
-			fail("cannot write the cursor of", x->config->sinks[i].name, r);
-	}
-	write_status(x);
+	if (r == 0)
+		r = roster_apply(x->roster, &x->config, now_ms(x));
+	if (r == 0)
+		r = roster_open(x->roster, &f);
+	if (r < 0)
+		say(NULL, f.text[0] ? f.text : strerror(-r));
+	return r;
 }
 
 static void free_all(struct exporter *x)
 {
-	for (size_t i = 0; x->lanes && i < x->config->sink_count; i++)
-		lane_free(x->lanes[i]);
-	free(x->lanes);
+	roster_free(x->roster);
 	export_metrics_free(x->metrics);
 	http_engine_free(x->http);
 	sd_event_source_disable_unref(x->timer);
 	sd_event_unref(x->event);
+	export_config_free(&x->config);
 	const int fds[] = {x->state_fd, x->sessions_fd, x->directory_fd, x->lock_fd};
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
 }
 
-int exporter_run(const struct export_config *config)
+int exporter_run(const char *file, struct export_config *config)
 {
-	struct exporter x = {.config = config,
+	struct exporter x = {.file = file,
+			     .config = *config,
 			     .state_fd = -1,
 			     .sessions_fd = -1,
 			     .directory_fd = -1,
 			     .lock_fd = -1};
 	int r = open_directories(&x);
 
+	*config = (struct export_config){0};
 	if (r == 0)
 		r = open_loop(&x);
 	if (r == 0)
 		r = open_metrics(&x);
 	if (r == 0)
-		r = open_lanes(&x);
+		r = open_roster(&x);
 	if (r == 0) {
 		sd_notify(0, "READY=1");
 		r = sd_event_loop(x.event);
-		save_all(&x);
+		roster_save(x.roster);
+		write_status(&x);
 	}
 	free_all(&x);
 	return r < 0;

@@ -5,5 +5,6 @@
 
 #include "export_config.h"
 
-/* Run until SIGTERM or SIGINT. Returns the exit status; faults are told on standard error. */
-int exporter_run(const struct export_config *config);
+/* Run with @config, which it takes over, and with what @file says at each SIGHUP, until SIGTERM or
+ * SIGINT. Returns the exit status; faults are told on standard error. */
+int exporter_run(const char *file, struct export_config *config);

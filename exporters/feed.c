@@ -4,14 +4,17 @@
 #include "feed.h"
 #include "pending.h"
 
+#include "../supervisor/record/checkpoints.h"
 #include "../supervisor/record/cleanup.h"
+#include "../supervisor/record/crc32c.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <time.h>
 
-#define TURN 256 /* records of one session before the next one has its turn */
+#define TURN 256	 /* records of one session before the next one has its turn */
+#define END_WAIT_MS 5000 /* how long a closed journal's last checkpoint is waited for */
 
 struct stream {
 	char session[SESSION_ID_LENGTH + 1];
@@ -22,30 +25,31 @@ struct stream {
 	bool was_seen, is_listed; /* in the last whole scan, in this one */
 	bool is_done, is_told;	  /* all was read; its end was told by a gap */
 	uint64_t next_seq;	  /* where to go on when it is opened */
-	uint64_t pending;	  /* what was there to be read when it was last counted, less what was */
+	uint64_t noted_ns;	  /* time of the last checkpoint that was given */
+	uint64_t pending;   /* records to be read, as last counted, less what was read since */
+	uint64_t closed_ms; /* when its journal was found closed; 0: it was not */
 };
 
 struct feed {
-	int sessions_fd;
-	struct cursor *cursor;
-	struct stream *streams; /* owned */
+	struct feed_setup setup;
+	struct stream *streams; /* owned; in the order of the sessions' ids */
 	size_t count, room;
 	size_t turn, taken; /* whose turn it is, and how many records it has had */
-	struct event gap;
+	struct event made;  /* a gap, or a checkpoint with its text */
+	char note[NOTE_MAX], root[2 * HASH_SIZE + 1];
 	struct session_facts no_facts;
 	uint64_t resets;
 	size_t measured; /* the stream whose turn it is to be counted */
 	bool is_changed; /* since feed_settle */
 };
 
-int feed_new(int sessions_fd, struct cursor *cursor, struct feed **ret_feed)
+int feed_new(const struct feed_setup *setup, struct feed **ret_feed)
 {
 	struct feed *f = calloc(1, sizeof(*f));
 
 	if (!f)
 		return -ENOMEM;
-	f->cursor = cursor;
-	f->sessions_fd = sessions_fd;
+	f->setup = *setup;
 	*ret_feed = f;
 	return 0;
 }
@@ -79,17 +83,38 @@ void feed_free(struct feed *f)
 
 /* ---- sessions that come and go ---- */
 
+static bool is_ours(const struct feed *f, const char *session)
+{
+	return crc32c(0, session, SESSION_ID_LENGTH) % f->setup.parts == f->setup.part;
+}
+
+/* Index of the first stream that is not before @session. */
+static size_t place_of(const struct feed *f, const char *session)
+{
+	size_t low = 0, high = f->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (strcmp(f->streams[middle].session, session) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 static struct stream *find_stream(struct feed *f, const char *session)
 {
-	for (size_t i = 0; i < f->count; i++)
-		if (!strcmp(f->streams[i].session, session))
-			return &f->streams[i];
-	return NULL;
+	size_t at = place_of(f, session);
+
+	return at < f->count && !strcmp(f->streams[at].session, session) ? &f->streams[at] : NULL;
 }
 
 static struct stream *add_stream(struct feed *f, const char *session)
 {
-	const struct cursor_entry *entry = cursor_find(f->cursor, session);
+	const struct cursor_entry *entry = cursor_find(f->setup.cursor, session);
+	size_t at = place_of(f, session);
 	struct stream *s;
 
 	if (f->count == f->room) {
@@ -101,7 +126,9 @@ static struct stream *add_stream(struct feed *f, const char *session)
 		f->streams = streams;
 		f->room = room;
 	}
-	s = &f->streams[f->count++];
+	s = &f->streams[at];
+	memmove(s + 1, s, (f->count++ - at) * sizeof(*s));
+	f->turn += at <= f->turn && f->count > 1; /* it stays with who has it */
 	*s = (struct stream){.dir_fd = -1,
 			     .next_seq = entry ? entry->next_seq : 1,
 			     .is_done = entry && entry->is_done};
@@ -112,10 +139,12 @@ static struct stream *add_stream(struct feed *f, const char *session)
 /* The entries of the cursor whose sessions are not there any more. */
 static int add_missing(struct feed *f)
 {
-	for (size_t i = 0; i < f->cursor->count; i++) {
-		const char *session = f->cursor->entries[i].session;
+	const struct cursor *c = f->setup.cursor;
 
-		if (!find_stream(f, session) && !add_stream(f, session))
+	for (size_t i = 0; i < c->count; i++) {
+		const char *session = c->entries[i].session;
+
+		if (is_ours(f, session) && !find_stream(f, session) && !add_stream(f, session))
 			return -ENOMEM;
 	}
 	return 0;
@@ -123,18 +152,19 @@ static int add_missing(struct feed *f)
 
 static int list_sessions(struct feed *f)
 {
-	cleanup(close_fd) int fd = openat(f->sessions_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup(close_fd) int fd =
+		openat(f->setup.sessions_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	cleanup(closedir) DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *entry;
 
 	if (!dir)
 		return -errno;
-	fd = -1; /* it is the directory's */
+	(void)take_fd(fd); /* it is the directory's */
 	errno = 0;
 	while ((entry = readdir(dir))) {
 		struct stream *s;
 
-		if (!session_id_is_valid(entry->d_name))
+		if (!session_id_is_valid(entry->d_name) || !is_ours(f, entry->d_name))
 			continue;
 		s = find_stream(f, entry->d_name);
 		if (!s)
@@ -170,7 +200,7 @@ static bool open_stream(struct feed *f, struct stream *s)
 	if (s->source)
 		return true;
 	if (s->dir_fd < 0)
-		s->dir_fd = openat(f->sessions_fd, s->session,
+		s->dir_fd = openat(f->setup.sessions_fd, s->session,
 				   O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (s->dir_fd < 0 || source_open(s->dir_fd, s->next_seq, &s->source, &was_ahead) < 0) {
 		close_stream(s);
@@ -182,11 +212,11 @@ static bool open_stream(struct feed *f, struct stream *s)
 	return true;
 }
 
-static uint64_t now_ns(void)
+static uint64_t now_ns(clockid_t clock)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_REALTIME, &now);
+	clock_gettime(clock, &now);
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
@@ -206,13 +236,59 @@ static bool give(struct feed *f, struct stream *s, struct event *e, struct fed *
 static bool tell_removal(struct feed *f, struct stream *s, struct fed *ret_fed)
 {
 	if (s->was_seen || s->is_told ||
-	    faccessat(f->sessions_fd, s->session, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
+	    faccessat(f->setup.sessions_fd, s->session, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
 	    errno != ENOENT)
 		return false;
 	s->is_told = s->is_done = true;
-	source_make_gap(&f->gap, s->next_seq, 0, now_ns(), "removed");
+	source_make_gap(&f->made, s->next_seq, 0, now_ns(CLOCK_REALTIME), "removed");
 	close_stream(s);
-	return give(f, s, &f->gap, ret_fed);
+	return give(f, s, &f->made, ret_fed);
+}
+
+/* Make the newest checkpoint, if it was not given yet. *ret_is_last: it is the end of the journal,
+ * or there will be none. */
+static bool make_checkpoint(struct feed *f, struct stream *s, bool *ret_is_last)
+{
+	struct note note;
+	int length = checkpoints_newest(s->dir_fd, &note, f->note);
+
+	*ret_is_last = length == -ENOENT || (length > 0 && note.is_end);
+	if (length <= 0 || note.time_ns == s->noted_ns)
+		return false;
+	s->noted_ns = note.time_ns;
+	for (size_t i = 0; i < HASH_SIZE; i++)
+		snprintf(f->root + 2 * i, 3, "%02x", note.root[i]);
+	event_init(&f->made, EVENT_checkpoint, note.time_ns, 0);
+	event_put_u64(&f->made, FIELD_tree_size, note.size);
+	event_put_text(&f->made, FIELD_root_hash, f->root);
+	event_put_bytes(&f->made, FIELD_note, f->note, (size_t)length);
+	return true;
+}
+
+bool feed_checkpoint(struct feed *f, const char *session, struct fed *ret_fed)
+{
+	struct stream *s = find_stream(f, session);
+	bool is_last;
+
+	return s && s->dir_fd >= 0 && make_checkpoint(f, s, &is_last) &&
+	       give(f, s, &f->made, ret_fed);
+}
+
+/* The journal was closed. Its last checkpoint is written a moment later, and comes last. */
+static bool read_end(struct feed *f, struct stream *s, struct fed *ret_fed)
+{
+	uint64_t now_ms = now_ns(CLOCK_MONOTONIC) / 1000000;
+	bool is_last = true;
+
+	if (f->setup.has_checkpoints && make_checkpoint(f, s, &is_last))
+		return give(f, s, &f->made, ret_fed);
+	if (!s->closed_ms)
+		s->closed_ms = now_ms;
+	if (!is_last && now_ms - s->closed_ms < END_WAIT_MS)
+		return false;
+	s->is_done = f->is_changed = true;
+	close_stream(s);
+	return false;
 }
 
 static bool read_stream(struct feed *f, struct stream *s, struct fed *ret_fed)
@@ -229,10 +305,8 @@ static bool read_stream(struct feed *f, struct stream *s, struct fed *ret_fed)
 		s->pending -= s->pending > 0;
 		return give(f, s, e, ret_fed);
 	case SOURCE_DONE:
-		s->is_done = f->is_changed = true;
 		s->pending = 0;
-		close_stream(s);
-		return false;
+		return read_end(f, s, ret_fed);
 	case SOURCE_END:
 		s->pending = 0;
 		break;
@@ -259,7 +333,7 @@ bool feed_next(struct feed *f, struct fed *ret_fed)
 
 static void measure(const struct feed *f, struct stream *s)
 {
-	cleanup(close_fd) int fd = openat(f->sessions_fd, s->session,
+	cleanup(close_fd) int fd = openat(f->setup.sessions_fd, s->session,
 					  O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 
 	s->pending = fd < 0 ? 0 : pending_count(fd, s->next_seq);
@@ -299,7 +373,7 @@ static void forget_gone(struct feed *f)
 		struct stream *s = &f->streams[i];
 
 		if (s->is_done && !s->was_seen) {
-			cursor_forget(f->cursor, s->session);
+			cursor_forget(f->setup.cursor, s->session);
 			free_stream(s);
 			continue;
 		}
@@ -315,7 +389,7 @@ bool feed_settle(struct feed *f)
 	f->is_changed = false;
 	for (size_t i = 0; i < f->count; i++) {
 		struct stream *s = &f->streams[i];
-		struct cursor_entry *entry = cursor_need(f->cursor, s->session);
+		struct cursor_entry *entry = cursor_need(f->setup.cursor, s->session);
 
 		if (!entry) {
 			f->is_changed = true; /* the cursor lags until there is memory */

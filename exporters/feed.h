@@ -9,8 +9,14 @@
 
 struct feed;
 
-/* @sessions_fd: the directory of sessions; @cursor: borrowed, changed by feed_settle only. */
-int feed_new(int sessions_fd, struct cursor *cursor, struct feed **ret_feed);
+struct feed_setup {
+	int sessions_fd;       /* the directory of sessions; borrowed */
+	struct cursor *cursor; /* borrowed, changed by feed_settle only */
+	unsigned part, parts;  /* which of how many: each session is in one part, always the same */
+	bool has_checkpoints;  /* the last checkpoint of a session comes behind its last record */
+};
+
+int feed_new(const struct feed_setup *setup, struct feed **ret_feed);
 void feed_free(struct feed *f);
 
 /*
@@ -28,6 +34,12 @@ struct fed {
 
 /* The next record; false: there is none now. A changed event is the caller's. */
 bool feed_next(struct feed *f, struct fed *ret_fed);
+
+/*
+ * The newest checkpoint of @session, as a record with the number 0, if there is one that was not
+ * given yet.
+ */
+bool feed_checkpoint(struct feed *f, const char *session, struct fed *ret_fed);
 
 /* Everything that was given is settled: the cursor moves. True if it did. */
 bool feed_settle(struct feed *f);

@@ -1,9 +1,6 @@
 /*
- * A sink's lane: what goes from the journals to one receiver, in order, at its own pace.
- *
- * One batch at a time is on its way. It is sent until each of its records is delivered, or refused
- * for good and kept as a dead letter; only then does the cursor move and the next batch begin. So
- * an outage costs no memory, and of two lanes neither waits for the other.
+ * A sink's lane: what goes from the journals to one receiver, at its own pace. Of two lanes neither
+ * waits for the other; the flights of one lane (flight.h) share its cursor and its pace.
  */
 #pragma once
 
@@ -13,13 +10,13 @@
 struct lane;
 
 struct lane_setup {
-	const struct export_config *config;
-	const struct sink_config *sink;
+	const struct export_config *config; /* read by lane_new alone */
+	const struct sink_config *sink;	    /* copied */
 	sd_event *event;
 	struct http_engine *http;
 	int sessions_fd;  /* directory of sessions */
 	int directory_fd; /* of cursors and dead letters */
-	/* Tell the operator, printf-like; borrowed. */
+	/* Tell the operator; borrowed. */
 	void (*say)(void *context, const char *sink, const char *text);
 	void *context;
 };
@@ -43,6 +40,9 @@ void lane_reopen(struct lane *l);
 /* Write the cursor, if it has moved. 0 or -errno. */
 int lane_save(struct lane *l);
 
+/* The sink that it is of; valid as long as the lane is. */
+const struct sink_config *lane_sink(const struct lane *l);
+
 struct lane_status {
 	const char *name, *type;
 	const char *state; /* idle, sending, waiting, paused */
@@ -52,8 +52,8 @@ struct lane_status {
 	size_t in_batch;
 	uint64_t pending;	/* records that are to be read or on their way; see feed_measure */
 	uint64_t cursor_errors; /* times that the cursor could not be written */
-	uint64_t delivered_ns; /* wall clock of the last success; 0: none yet */
-	uint64_t oldest_ns;    /* time of the oldest record on its way; 0: none */
+	uint64_t delivered_ns;	/* wall clock of the last success; 0: none yet */
+	uint64_t oldest_ns;	/* time of the oldest record on its way; 0: none */
 };
 
 struct lane_status lane_status(const struct lane *l);

@@ -121,7 +121,7 @@ static int verify_state(const struct verify_arguments *a, const char *state)
 {
 	cleanup(close_fd) int fd = open(state, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct trusted_keys keys = {0};
-	struct verify_result ledger;
+	struct verify_result ledger = {.verdict = VERIFY_UNKNOWN};
 	enum verdict worst = VERIFY_UNKNOWN;
 	int r = evidence_read_keys(a->key, state, CALLED, stderr, &keys);
 

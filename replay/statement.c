@@ -49,7 +49,7 @@ static int hash_file(int dir_fd, const char *name, uint8_t ret_hash[HASH_SIZE])
 
 static int hash_member(const struct member *m, char ret_hex[2 * HASH_SIZE + 1])
 {
-	uint8_t hash[HASH_SIZE];
+	uint8_t hash[HASH_SIZE] = {0};
 	int r = 0;
 
 	if (m->text)

@@ -367,10 +367,11 @@ static int add_anchor(struct check *c)
 				     "the anchor is not what was signed here");
 		return 0;
 	}
-	list = reallocarray(list, c->marks.count + 1, sizeof(*list));
-	if (!list)
+
+	struct mark *larger = reallocarray(list, c->marks.count + 1, sizeof(*list));
+	if (!larger)
 		return -ENOMEM;
-	c->marks.list = list;
+	c->marks.list = list = larger;
 	memmove(&list[at + 1], &list[at], (c->marks.count - at) * sizeof(*list));
 	list[at].is_end = list[at].is_opening = false;
 	list[at].size = anchor->size;

@@ -5,8 +5,8 @@
 #include "host.h"
 
 #include "host_metrics.h"
-#include "record/install.h"
 #include "record/cleanup.h"
+#include "record/install.h"
 #include "redact/shapes.h"
 
 #include <errno.h>
@@ -159,7 +159,7 @@ int host_open(const struct config *config, const struct log *log, sd_event *loop
 	      struct host *ret_host, struct fault *ret_fault)
 {
 	static int (*const steps[])(struct host *, struct fault *) = {
-		start_launcher,	    open_state,	  load_key,	make_shapes,	   host_metrics_open,
+		start_launcher,	    open_state,	  load_key,	make_shapes,	host_metrics_open,
 		find_recorder_user, open_cgroups, load_sensors, start_recorder,
 	};
 

@@ -40,13 +40,6 @@ void host_metrics_close(struct host *h)
 	h->metrics = NULL;
 }
 
-void host_metrics_ended(struct host *h, enum verdict_reason reason, bool is_whole)
-{
-	metric_add(&h->metrics->sessions_ended[reason], 1);
-	if (!is_whole)
-		metric_add(h->metrics->records_incomplete, 1);
-}
-
 /* ---- gauges ---- */
 
 static size_t count_names(const char *const *names)
@@ -61,8 +54,10 @@ static size_t count_names(const char *const *names)
 static void look_at_sessions(struct host *h)
 {
 	static const enum metric_state states[] = {
-		[SESSION_OPENING] = METRIC_STATE_STARTING, [SESSION_EXECING] = METRIC_STATE_STARTING,
-		[SESSION_WORKING] = METRIC_STATE_RUNNING,  [SESSION_DRAINING] = METRIC_STATE_ENDING,
+		[SESSION_OPENING] = METRIC_STATE_STARTING,
+		[SESSION_EXECING] = METRIC_STATE_STARTING,
+		[SESSION_WORKING] = METRIC_STATE_RUNNING,
+		[SESSION_DRAINING] = METRIC_STATE_ENDING,
 		[SESSION_CLOSING] = METRIC_STATE_ENDING,
 	};
 	uint64_t counts[METRIC_SIZE_STATE] = {0};

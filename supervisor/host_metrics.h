@@ -4,8 +4,6 @@
 #pragma once
 
 #include "host.h"
-#include "record/event.h"
-#include "verdict.h"
 
 /* Make the pages of daemon and recorder; h->metrics is there from then on. 0 or -errno. */
 int host_metrics_open(struct host *h, struct fault *ret_fault);
@@ -13,6 +11,3 @@ void host_metrics_close(struct host *h);
 
 /* Once the loop runs: serve them, if that is asked for. 0 or -errno with a fault. */
 int host_metrics_serve(struct host *h, struct fault *ret_fault);
-
-/* A session has its end. */
-void host_metrics_ended(struct host *h, enum verdict_reason reason, bool is_whole);

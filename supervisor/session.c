@@ -14,7 +14,6 @@
  */
 #include "session.h"
 
-#include "host_metrics.h"
 #include "jansson_cleanup.h"
 #include "session_state.h"
 
@@ -320,7 +319,7 @@ void session_abandon(struct session *s)
 {
 	session_tear_down(s);
 	s->verdict = (struct verdict){.reason = VERDICT_SUPERVISOR_LOST};
-	host_metrics_ended(s->host, VERDICT_SUPERVISOR_LOST, false);
+	session_count_end(s, VERDICT_SUPERVISOR_LOST, false);
 	session_tell_end(s, NULL,
 			 "the recorder ended; the session was killed and its record is not whole");
 	session_free(s);

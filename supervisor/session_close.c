@@ -4,7 +4,6 @@
  */
 #include "session_state.h"
 
-#include "host_metrics.h"
 #include "jansson_cleanup.h"
 #include "session_key.h"
 
@@ -84,12 +83,19 @@ static int end_manifest(struct session *s, const struct recorder_message *m)
 	return manifest_write(s->dir_fd, manifest);
 }
 
+void session_count_end(struct session *s, enum verdict_reason reason, bool is_whole)
+{
+	metric_add(&s->host->metrics->sessions_ended[reason], 1);
+	if (!is_whole)
+		metric_add(s->host->metrics->records_incomplete, 1);
+}
+
 void session_closed(struct session *s, const struct recorder_message *m)
 {
 	char room[512];
 	int error = -end_manifest(s, m);
 
-	host_metrics_ended(s->host, verdict_reason_by_name(s->manifest.reason), error == 0);
+	session_count_end(s, verdict_reason_by_name(s->manifest.reason), error == 0);
 	session_tear_down(s);
 	session_tell_end(s, m->verdict, end_error(s, error, room, sizeof(room)));
 	session_free(s);

@@ -168,12 +168,12 @@ static int write_cef(struct json_buffer *out, const struct projected *p)
 	const struct event *e = p->event;
 	size_t start = out->length;
 	struct event rest;
-	char uid[96];
+	char uid[PROJECTED_UID_ROOM];
 	int r;
 
 	put_head(out, p);
 	put_number(out, "rt", e->time_ns / 1000000);
-	snprintf(uid, sizeof(uid), "%.64s-%llu", p->session, (unsigned long long)e->seq);
+	projected_uid(p, uid);
 	put_word(out, "externalId", uid);
 	put_word(out, "cat", cef_table[e->kind]);
 	if (p->facts->host[0])

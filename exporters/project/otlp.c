@@ -135,10 +135,10 @@ static void put_resource(struct json_buffer *out, const struct projected *p)
 static void put_attributes(struct json_buffer *out, const struct projected *p)
 {
 	const struct event *e = p->event;
-	char uid[96];
+	char uid[PROJECTED_UID_ROOM];
 	bool first = true;
 
-	snprintf(uid, sizeof(uid), "%.64s-%llu", p->session, (unsigned long long)e->seq);
+	projected_uid(p, uid);
 	json_put_literal(out, "\"attributes\":[");
 	put_text_attribute(out, "log.record.uid", bytes_of(uid), &first);
 	put_text_attribute(out, "session.id", bytes_of(p->session), &first);

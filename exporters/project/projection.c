@@ -3,6 +3,10 @@
  */
 #include "projection.h"
 
+#include "../../supervisor/record/store.h"
+
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 const struct projection *const projections[] = {
@@ -40,6 +44,20 @@ void session_facts_take(struct session_facts *facts, const struct event *e)
 	take_fact(facts->version, e, FIELD_version_vitrine);
 	take_fact(facts->name, e, FIELD_name);
 	take_fact(facts->tenant, e, FIELD_tenant);
+}
+
+size_t projected_uid(const struct projected *p, char ret_uid[PROJECTED_UID_ROOM])
+{
+	const struct event_value *tree = event_get(p->event, FIELD_tree_size);
+	int length;
+
+	if (p->event->seq || !tree)
+		length = snprintf(ret_uid, PROJECTED_UID_ROOM, "%.*s-%" PRIu64, SESSION_ID_LENGTH,
+				  p->session, p->event->seq);
+	else
+		length = snprintf(ret_uid, PROJECTED_UID_ROOM, "%.*s-0-%" PRIu64, SESSION_ID_LENGTH,
+				  p->session, tree->u64);
+	return (size_t)length;
 }
 
 static int write_jsonl(struct json_buffer *out, const struct projected *p)

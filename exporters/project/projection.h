@@ -27,6 +27,15 @@ struct projected {
 	struct json_buffer *scratch; /* room that is kept from record to record */
 };
 
+#define PROJECTED_UID_ROOM 64
+
+/*
+ * The id of the record: "<session>-<seq>", the same for the same record, always. A checkpoint that
+ * an exporter adds is no record of the journal: it has the number 0 and is "<session>-0-<size of
+ * its tree>". Returns the length.
+ */
+size_t projected_uid(const struct projected *p, char ret_uid[PROJECTED_UID_ROOM]);
+
 struct projection {
 	const char *name;
 	const char *doc;

@@ -231,12 +231,11 @@ void shape_rest(struct shape *s, const char *path)
 
 bool shape_put_uid(struct json_buffer *out, const struct projected *p, uint16_t field)
 {
-	char text[96];
-	int length = snprintf(text, sizeof(text), "%.64s-%llu", p->session,
-			      (unsigned long long)p->event->seq);
+	char text[PROJECTED_UID_ROOM];
+	size_t length = projected_uid(p, text);
 
 	(void)field;
-	return json_put_string(out, (struct bytes){text, (size_t)length});
+	return json_put_string(out, (struct bytes){text, length});
 }
 
 static bool is_plain(struct bytes word)

@@ -59,7 +59,7 @@ int shape_end(struct shape *s, size_t start);
 
 /* ---- values that several projections make ---- */
 
-/* "<session>-<seq>": the same for the same record, always. */
+/* The id of the record: projected_uid. */
 bool shape_put_uid(struct json_buffer *out, const struct projected *p, uint16_t field);
 
 /* The argument vector as one line that a shell would take apart again. */

@@ -40,8 +40,10 @@ void batch_remove_settled(struct batch *b)
 	for (size_t i = 0; i < b->count; i++) {
 		struct batch_item *item = &b->items[i];
 
-		if (item->verdict != VERDICT_OPEN)
+		if (item->verdict != VERDICT_OPEN) {
+			free(item->answer);
 			continue;
+		}
 		memmove(b->body.text + length, b->body.text + item->offset, item->length);
 		item->offset = length;
 		length += item->length;
@@ -49,17 +51,33 @@ void batch_remove_settled(struct batch *b)
 	}
 	b->count = kept;
 	b->body.length = length;
+	b->refused = 0;
+}
+
+void batch_set_answer(struct batch *b, long status, struct bytes answer)
+{
+	size_t size = answer.size < BATCH_ANSWER_MAX ? answer.size : BATCH_ANSWER_MAX;
+
+	b->status = status;
+	b->answer.length = 0;
+	json_write_raw(&b->answer, answer.data, size); /* without memory there is none */
 }
 
 void batch_clear(struct batch *b)
 {
+	for (size_t i = 0; i < b->count; i++)
+		free(b->items[i].answer);
 	b->count = 0;
-	b->body.length = 0;
+	b->body.length = b->answer.length = 0;
+	b->status = 0;
+	b->refused = 0;
 }
 
 void batch_free(struct batch *b)
 {
+	batch_clear(b);
 	json_buffer_free(&b->body);
+	json_buffer_free(&b->answer);
 	free(b->items);
 	*b = (struct batch){0};
 }
@@ -87,9 +105,10 @@ void batch_id(const struct batch *b, size_t count, char ret_id[33])
 
 	if (hash && EVP_DigestInit_ex(hash, EVP_sha256(), NULL)) {
 		for (size_t i = 0; i < count; i++) {
-			char text[64];
-			int length = snprintf(text, sizeof(text), "%s-%" PRIu64 "\n",
-					      b->items[i].session, b->items[i].seq);
+			char text[96];
+			int length =
+				snprintf(text, sizeof(text), "%s-%" PRIu64 " %" PRIu64 "\n",
+					 b->items[i].session, b->items[i].seq, b->items[i].time_ns);
 
 			EVP_DigestUpdate(hash, text, (size_t)length);
 		}

@@ -26,13 +26,13 @@ static int elastic_frame(void *state, const struct projected *p, struct bytes li
 {
 	const struct http_sink *s = state;
 	size_t start = out->length;
-	char id[64];
-	int length = snprintf(id, sizeof(id), "%.20s-%" PRIu64, p->session, p->event->seq);
+	char id[PROJECTED_UID_ROOM];
+	size_t length = projected_uid(p, id);
 
 	json_put_literal(out, "{\"create\":{\"_index\":");
 	json_put_string(out, bytes_of(knob_text(s->setup.values, "index")));
 	json_put_literal(out, ",\"_id\":");
-	json_put_string(out, (struct bytes){id, (size_t)length});
+	json_put_string(out, (struct bytes){id, length});
 	json_put_literal(out, "}}\n");
 	json_put(out, line.data, line.size);
 	json_put_literal(out, "\n");
@@ -77,6 +77,8 @@ static bool judge_items(struct http_sink *s, const json_t *items, struct sink_an
 		const json_t *item = json_array_get(items, i);
 
 		sent->verdict = judge_item(item, sent->why);
+		if (sent->verdict == VERDICT_REFUSED)
+			sent->answer = json_dumps(item, JSON_COMPACT | JSON_ENSURE_ASCII);
 		if (sent->verdict == VERDICT_OPEN)
 			snprintf(a->why, sizeof(a->why), "%s", sent->why);
 		if (is_config_fault(item))

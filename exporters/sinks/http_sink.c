@@ -61,11 +61,12 @@ void http_sink_answer(struct http_sink *s, const struct sink_answer *a)
 	s->setup.answer(s->setup.lane, a);
 }
 
-static void on_done(void *context, const struct http_result *result)
+void http_sink_done(void *context, const struct http_result *result)
 {
 	struct http_sink *s = context;
 	struct sink_answer a = {0};
 
+	batch_set_answer(s->batch, result->error ? 0 : result->status, result->reply);
 	if (result->error) {
 		sink_answer_set(&a, ANSWER_RETRY, "%s", result->error_text);
 		http_sink_answer(s, &a);
@@ -92,7 +93,7 @@ static int send_batch(struct http_sink *s)
 		return r;
 	}
 	return http_client_post(s->client, s->url, headers,
-				(struct bytes){s->body.text, s->body.length}, on_done, s);
+				(struct bytes){s->body.text, s->body.length}, http_sink_done, s);
 }
 
 static void on_prepared(void *context, const struct http_result *result)

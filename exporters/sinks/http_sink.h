@@ -42,6 +42,8 @@ struct http_sink {
 #define HTTP_KNOBS                                                                              \
 	{"url", KNOB_URL, .is_required = true, .doc = "where to"},                              \
 	{"timeout_s", KNOB_NUMBER, "30", .min = 1, .max = 3600, .doc = "for one request"},       \
+	{"concurrency", KNOB_NUMBER, "1", .min = 1, .max = 32,                                   \
+	 .doc = "requests at once; each session is in one of them at a time"},                   \
 	{"gzip", KNOB_BOOL, "true", .doc = "compress requests"},                                \
 	{"ca_file", KNOB_PATH, .doc = "certificates to trust instead of the system's"},          \
 	{"cert_file", KNOB_PATH, .doc = "certificate to show"},                                 \
@@ -52,6 +54,8 @@ int http_sink_open(const struct sink_setup *setup, const struct http_kind *kind,
 		   struct knob_fault *f);
 void http_sink_send(void *state, struct batch *b, size_t count);
 void http_sink_free(void *state);
+/* The answer to a batch is there; @context is the sink. */
+void http_sink_done(void *context, const struct http_result *result);
 void http_sink_answer(struct http_sink *s, const struct sink_answer *a);
 
 /* True for 2xx; else *a is what the status means for those that have no say of their own. */

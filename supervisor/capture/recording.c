@@ -83,10 +83,8 @@ static void on_cut(void *context, size_t rule, bool is_over_budget)
 static int open_journal(struct recording *r, const char **ret_why)
 {
 	const struct recording_options *o = &r->options;
-	struct journal_options options = {.session = r->session,
-					  .compress = true,
-					  .system = &r->host->system,
-					  .key = o->key};
+	struct journal_options options = {
+		.session = r->session, .compress = true, .system = &r->host->system, .key = o->key};
 
 	int e = redactor_new(r->host->key, r->host->shapes, o->secrets, o->secret_count,
 			     &r->redactor);
@@ -496,8 +494,8 @@ int recording_close(struct recording *r, json_t *fields, struct recording_end *r
 void recording_gauge(const struct recording *r, struct recording_gauges *sums)
 {
 	sums->waiting += r->waiting_since != 0;
-	sums->frozen += r->paused_since || (r->waiting_since && r->freeze &&
-					    r->options.on_loss != ON_LOSS_COUNT);
+	sums->frozen += r->paused_since ||
+			(r->waiting_since && r->freeze && r->options.on_loss != ON_LOSS_COUNT);
 	if (!r->has_ring)
 		return;
 	uint64_t used = ring_fill(&r->ring), full = recording_fullness(r, used);

@@ -133,12 +133,20 @@ static void look_at_clock(struct recordings *all)
 
 /* ---- what is counted ---- */
 
-void recordings_count_on(struct recordings *all, struct metrics_page *page)
+int recordings_count_on(struct recordings *all, int fd)
 {
+	size_t size = sizeof(struct metrics_recorder);
+	struct metrics_page page;
+	int e = fd < 0 ? metrics_page_new(size, false, &page)
+		       : metrics_page_map(fd, size, true, &page);
+
+	if (e < 0)
+		return e;
 	metrics_page_free(&all->metrics);
-	all->metrics = *page;
-	all->host.metrics = page->cells;
+	all->metrics = page;
+	all->host.metrics = page.cells;
 	all->host.system = metered_system(all->host.metrics);
+	return 0;
 }
 
 static void tell_gauges(struct recordings *all)
@@ -228,12 +236,9 @@ int recordings_run(int socket, const struct log *log)
 			 .wall_minus_boot_ns = clock_wall_minus_boot_ns()},
 	};
 
-	struct metrics_page page;
-	int e = metrics_page_new(sizeof(struct metrics_recorder), false, &page);
-
+	int e = recordings_count_on(&all, -1);
 	if (e < 0)
 		return e;
-	recordings_count_on(&all, &page);
 	e = sd_event_new(&all.loop);
 	if (e >= 0) {
 		all.host.loop = all.loop;

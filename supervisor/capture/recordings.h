@@ -21,8 +21,8 @@ struct recordings {
 	sd_event_source *tick;
 	struct recording_host host;
 	struct metrics_page metrics; /* host.metrics; private until vitrined gives one */
-	struct shapes *shapes; /* owned; since the start */
-	struct closer *closer; /* since the start */
+	struct shapes *shapes;	     /* owned; since the start */
+	struct closer *closer;	     /* since the start */
 	bool is_started;
 	struct recording **list; /* owned, @count of @room */
 	size_t count, room;
@@ -33,8 +33,11 @@ int recordings_run(int socket, const struct log *log);
 
 /* ---- for the requests ---- */
 
-/* Count on @page from here on (taken over). Before the first recording. */
-void recordings_count_on(struct recordings *all, struct metrics_page *page);
+/*
+ * Count from here on where vitrined wants to have it: on the page behind @fd (borrowed); -1: for
+ * nobody. Before the first recording. 0 or -errno.
+ */
+int recordings_count_on(struct recordings *all, int fd);
 
 struct recording *recordings_find(const struct recordings *all, const char *session);
 /* -EEXIST, or takes it over. */

@@ -103,21 +103,6 @@ static int start_freezer(struct call *c)
 	return 0;
 }
 
-/* Where vitrined wants to have them; without it they are counted for nobody. */
-static int take_metrics(struct call *c)
-{
-	struct metrics_page page;
-	int fd = call_borrow_fd(c, "metrics");
-
-	if (fd < 0)
-		return 0;
-	int e = metrics_page_map(fd, sizeof(struct metrics_recorder), true, &page);
-	if (e < 0)
-		return call_refuse(c, e, "what it gives for metrics is no page of this version");
-	recordings_count_on(c->all, &page);
-	return 0;
-}
-
 static int serve_start(struct call *c)
 {
 	struct recording_host *host = &c->all->host;
@@ -133,7 +118,8 @@ static int serve_start(struct call *c)
 	host->written_files_fd = call_take_fd(c, "written_files");
 	host->names_fd = call_take_fd(c, "names");
 
-	int e = take_metrics(c);
+	int metrics_fd = call_borrow_fd(c, "metrics");
+	int e = metrics_fd < 0 ? 0 : recordings_count_on(c->all, metrics_fd);
 	if (e == 0)
 		e = get_key(c);
 	if (e == 0)

@@ -258,7 +258,7 @@ static struct bpf_link *attach_program(struct sensors *s, struct bpf_program *pr
 
 	struct bpf_link *link = bpf_program__attach_perf_event(program, event);
 	if (link)
-		event = -1; /* the link closes it */
+		(void)take_fd(event); /* the link closes it */
 	return link;
 }
 

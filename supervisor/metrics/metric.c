@@ -22,20 +22,20 @@ const struct metric metrics[] = {
 		.unit = METRIC_##unit_,                                                            \
 		.page = METRIC_##page_,                                                            \
 		.labels = {METRIC_LABEL_##first, METRIC_LABEL_##second},                           \
-		.offset = offsetof(cells_##page_, member),                                          \
+		.offset = offsetof(cells_##page_, member),                                         \
 	},
 #include "metrics.def"
 #undef METRIC
 };
 const size_t metric_count = sizeof(metrics) / sizeof(metrics[0]);
 
-static const char *const losses[METRIC_SIZE_LOSS] = {
-	"ring_full", "map_full", "fault", "busy", "malformed", "memory", "unknown", "other"};
+static const char *const losses[METRIC_SIZE_LOSS] = {"ring_full", "map_full", "fault",	 "busy",
+						     "malformed", "memory",   "unknown", "other"};
 static const char *const freezes[METRIC_SIZE_FREEZE] = {"journal_behind", "journal_failed"};
 static const char *const states[METRIC_SIZE_STATE] = {"starting", "running", "ending"};
 /* In the order of enum verdict_reason. */
 static const char *const reasons[METRIC_SIZE_REASON] = {
-	"unknown", "exit",  "signal", "timeout",	 "oom",
+	"unknown", "exit",   "signal",		"timeout",     "oom",
 	"limit",   "killed", "supervisor_lost", "setup_failed"};
 static const char *const sensors[METRIC_SIZE_SENSORS] = {"watching", "missing"};
 static const char *const lanes[METRIC_SIZE_LANE] = {"idle", "sending", "waiting", "paused"};
@@ -68,7 +68,7 @@ const char *metric_label_value(enum metric_label label, size_t index)
 	if (label != METRIC_LABEL_RULE)
 		return labels[label].values[index];
 	if (index == 0)
-		return "secret";
+		return "given";
 	return index <= detector_count ? detectors[index - 1].name : NULL;
 }
 
@@ -77,11 +77,11 @@ const uint64_t *metric_bounds(enum metric_unit unit)
 	/* Of a pipe's write to that of a disk that is about to fail; and of an empty ring to a full
 	 * one, closest where sessions are frozen. */
 	static const uint64_t seconds[METRIC_BOUNDS] = {
-		10000,	  100000,    500000,	1000000,    2500000,	5000000,
+		100000,	  250000,   500000,    1000000,	  2500000,    5000000,
 		10000000, 25000000, 100000000, 500000000, 1000000000, 10000000000};
-	static const uint64_t ratios[METRIC_BOUNDS] = {
-		1000000,   10000000,  50000000,	 100000000, 200000000, 300000000,
-		400000000, 500000000, 600000000, 750000000, 900000000, 990000000};
+	static const uint64_t ratios[METRIC_BOUNDS] = {1000000,	  10000000,  50000000,	100000000,
+						       200000000, 300000000, 400000000, 500000000,
+						       600000000, 750000000, 900000000, 990000000};
 
 	return unit == METRIC_RATIO ? ratios : seconds;
 }

@@ -70,8 +70,7 @@ enum {
 #define METRIC_IS_SINK(...)
 #define METRIC_MEMBER(member, type, first, second)                                                 \
 	uint64_t member[METRIC_SIZE_##first * METRIC_SIZE_##second * METRIC_CELLS_##type];
-#define METRIC(page, member, type, first, second, ...)                                             \
-	METRIC_IS_##page(member, type, first, second)
+#define METRIC(page, member, type, first, second, ...) METRIC_IS_##page(member, type, first, second)
 
 #undef METRIC_IS_DAEMON
 #define METRIC_IS_DAEMON METRIC_MEMBER
@@ -109,6 +108,7 @@ struct metrics_sink {
 
 /* A page of vitrine-export's: a name that is empty ends the sinks. */
 struct metrics_exporter {
+	uint64_t changes; /* of names; odd while there is one */
 	struct metrics_export export;
 	struct {
 		char name[METRIC_NAME], type[METRIC_NAME];
@@ -156,11 +156,22 @@ static inline uint64_t metric_get(const uint64_t *cell)
 /* One more observation of a histogram in @unit, whose cells begin at @cells. */
 void metric_observe(uint64_t *cells, enum metric_unit unit, uint64_t value);
 
+/* Before and after names of sinks are changed. */
+static inline void metrics_exporter_begin(struct metrics_exporter *x)
+{
+	__atomic_fetch_add(&x->changes, 1, __ATOMIC_ACQ_REL);
+}
+
+static inline void metrics_exporter_end(struct metrics_exporter *x)
+{
+	__atomic_fetch_add(&x->changes, 1, __ATOMIC_RELEASE);
+}
+
 enum metric_freeze { METRIC_FREEZE_BEHIND, METRIC_FREEZE_DISK };
 enum metric_state { METRIC_STATE_STARTING, METRIC_STATE_RUNNING, METRIC_STATE_ENDING };
 enum metric_sensors { METRIC_SENSORS_WATCHING, METRIC_SENSORS_MISSING };
 
 /* Where a gap of @class with @reason is counted among the cells of vitrine_lost_records_total. */
 size_t metric_loss(enum event_class class, const char *reason);
-/* And what was cut by a detector, among those of vitrine_redactions_total; 0 is "secret". */
+/* And what was cut by a detector, among those of vitrine_redactions_total; 0 is "given". */
 size_t metric_rule(size_t detector);

@@ -1,7 +1,7 @@
 /*
- * vitrine-metrics: tells what vitrined, its recorder and vitrine-export count, so that none of these
- * has to listen to anybody. It is started by them with what it needs: descriptor 3 is their tie to
- * it, 4 listens, and from 5 on there are pages of cells, read-only.
+ * vitrine-metrics: tells what vitrined, its recorder and vitrine-export count, so that none of
+ * these has to listen to anybody. It is started by them with what it needs: descriptor 3 is their
+ * tie to it, 4 listens, and from 5 on there are pages of cells, read-only.
  */
 #include "cage.h"
 #include "page.h"

@@ -66,7 +66,8 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
 		replace(context, info->connect_fd, (struct visit){.fd = -1});
 }
 
-/* The socket is closed by its own thread only after on_connection was told: it is still this one. */
+/* The socket is closed by its own thread only after on_connection was told: it is still this one.
+ */
 void metrics_server_sweep(struct metrics_server *s, uint64_t now_s)
 {
 	pthread_mutex_lock(&s->lock);
@@ -109,16 +110,15 @@ static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status
 
 static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status, const char *text)
 {
-	return answer(connection, status,
-		      MHD_create_response_from_buffer(strlen(text), (void *)text,
-						      MHD_RESPMEM_PERSISTENT),
-		      "text/plain; charset=utf-8");
+	return answer(
+		connection, status,
+		MHD_create_response_from_buffer(strlen(text), (void *)text, MHD_RESPMEM_PERSISTENT),
+		"text/plain; charset=utf-8");
 }
 
 static enum MHD_Result tell(const struct metrics_server *s, struct MHD_Connection *connection)
 {
-	const char *accept =
-		MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Accept");
+	const char *accept = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Accept");
 	bool is_open = accept && strstr(accept, "application/openmetrics-text");
 	struct json_buffer text = {0};
 	int r = metrics_write(&text, s->options.source,
@@ -129,8 +129,8 @@ static enum MHD_Result tell(const struct metrics_server *s, struct MHD_Connectio
 		json_buffer_free(&text);
 		return refuse(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory\n");
 	}
-	struct MHD_Response *response = MHD_create_response_from_buffer(text.length, text.text,
-									MHD_RESPMEM_MUST_FREE);
+	struct MHD_Response *response =
+		MHD_create_response_from_buffer(text.length, text.text, MHD_RESPMEM_MUST_FREE);
 	if (!response)
 		json_buffer_free(&text);
 	return answer(connection, MHD_HTTP_OK, response,
@@ -157,9 +157,9 @@ static bool is_our_name(const char *host)
 	return !strncmp(host, "127.", 4) && strspn(host, "0123456789.:") == strlen(host);
 }
 
-static enum MHD_Result on_request(void *context, struct MHD_Connection *connection,
-				  const char *url, const char *method, const char *version,
-				  const char *upload, size_t *upload_size, void **request_context)
+static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *url,
+				  const char *method, const char *version, const char *upload,
+				  size_t *upload_size, void **request_context)
 {
 	const struct metrics_server *s = context;
 
@@ -185,8 +185,8 @@ static void ignore_log(void *context, const char *format, va_list arguments)
 static int start(struct metrics_server *s)
 {
 	bool is_alone = s->options.listen_fd < 0;
-	unsigned flags = is_alone ? MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET
-				  : MHD_USE_EPOLL_INTERNAL_THREAD;
+	unsigned flags =
+		is_alone ? MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET : MHD_USE_EPOLL_INTERNAL_THREAD;
 	const struct MHD_OptionItem items[] = {
 		{MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)ignore_log, NULL},
 		{MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, s},

@@ -8,9 +8,9 @@
 
 struct metrics_server;
 
-#define METRICS_CONNECTIONS 16	/* at once; more wait in the kernel */
-#define METRICS_DEADLINE_S 10	/* that a connection may take, whatever it does */
-#define METRICS_MEMORY 16384	/* of a connection, for the head of its request */
+#define METRICS_CONNECTIONS 16 /* at once; more wait in the kernel */
+#define METRICS_DEADLINE_S 10  /* that a connection may take, whatever it does */
+#define METRICS_MEMORY 16384   /* of a connection, for the head of its request */
 
 struct metrics_server_options {
 	const struct metrics_source *source; /* borrowed, as is what it points to */

@@ -22,7 +22,7 @@
 #define PROGRAM "vitrine-metrics"
 #define FDS_FIRST 3 /* tie, listening socket, pages */
 #define FDS_MAX (2 + METRICS_PAGES_MAX)
-#define AGAIN_US 5000000
+#define AGAIN_US 2000000
 #define END_MS 2000
 
 struct metrics_service {
@@ -30,7 +30,7 @@ struct metrics_service {
 	char path[PATH_MAX];
 	int listen_fd;
 	int page_fds[METRICS_PAGES_MAX];
-	int tie; /* ours; that it is closed tells vitrine-metrics to end */
+	int tie;   /* ours; that it is closed tells vitrine-metrics to end */
 	pid_t pid; /* 0: it does not run */
 	int pidfd;
 	sd_event_source *ended, *again;
@@ -81,8 +81,14 @@ static int spawn(struct metrics_service *s, const int *lifted, size_t count)
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	char uid[16], gid[16], *env[] = {NULL};
-	char *argv[] = {(char *)PROGRAM, (char *)"--serve", (char *)s->options.serves,
-			(char *)"--uid", uid, (char *)"--gid", gid, NULL};
+	char *argv[] = {(char *)PROGRAM,
+			(char *)"--serve",
+			(char *)s->options.serves,
+			(char *)"--uid",
+			uid,
+			(char *)"--gid",
+			gid,
+			NULL};
 
 	snprintf(uid, sizeof(uid), "%u", s->options.uid);
 	snprintf(gid, sizeof(gid), "%u", s->options.gid);
@@ -177,7 +183,7 @@ static int on_ended(sd_event_source *source, int fd, uint32_t events, void *cont
 
 	(void)source, (void)fd, (void)events;
 	stop(s, 0);
-	s->options.say(s->options.context, PROGRAM " ended; it is started anew in 5 seconds");
+	s->options.say(s->options.context, PROGRAM " ended; it is started anew in 2 seconds");
 	try_later(s);
 	return 0;
 }
@@ -214,8 +220,11 @@ int metrics_service_new(const struct metrics_service_options *options,
 	int r = s ? 0 : -ENOMEM;
 
 	if (r == 0) {
-		*s = (struct metrics_service){
-			.options = *options, .listen_fd = -1, .page_fds = {-1, -1}, .tie = -1, .pidfd = -1};
+		*s = (struct metrics_service){.options = *options,
+					      .listen_fd = -1,
+					      .page_fds = {-1, -1},
+					      .tie = -1,
+					      .pidfd = -1};
 		what = PROGRAM " is not beside this program";
 		r = find_program(s);
 	}

@@ -9,6 +9,7 @@
 
 #define LINE_MAX 1024
 #define NANO 1000000000
+#define COPY_TRIES 1000
 
 struct writer {
 	struct json_buffer *text;
@@ -106,7 +107,8 @@ static void put_histogram(struct writer *w, const struct metric *m, const char *
 			  const uint64_t *cells)
 {
 	const uint64_t *bounds = metric_bounds(m->unit);
-	const char *comma = *labels ? "," : "", *open = *labels ? "{" : "", *end = *labels ? "}" : "";
+	const char *comma = *labels ? "," : "", *open = *labels ? "{" : "",
+		   *end = *labels ? "}" : "";
 	uint64_t count = 0;
 	char room[32];
 
@@ -181,15 +183,27 @@ static bool is_name(const char name[METRIC_NAME])
 static void put_sinks(struct writer *w, const struct metric *m, const struct metrics_exporter *x)
 {
 	for (size_t i = 0; i < METRIC_SINKS; i++) {
-		char name[METRIC_NAME], type[METRIC_NAME], labels[2 * METRIC_NAME + 32];
+		const char *name = x->sinks[i].name, *type = x->sinks[i].type;
+		char labels[2 * METRIC_NAME + 32];
 
-		/* Copied first, so that what was looked at is what is written. */
-		memcpy(name, x->sinks[i].name, sizeof(name));
-		memcpy(type, x->sinks[i].type, sizeof(type));
 		if (!is_name(name) || !is_name(type))
 			return;
 		snprintf(labels, sizeof(labels), "sink=\"%s\",type=\"%s\"", name, type);
 		put_series(w, m, labels, &x->sinks[i].cells);
+	}
+}
+
+/* What is looked at has to be what is written: a copy, not taken while names change if that can
+ * be. */
+static void copy_exporter(const struct metrics_exporter *from, struct metrics_exporter *to)
+{
+	for (int tries = 0; tries < COPY_TRIES; tries++) {
+		uint64_t changes = __atomic_load_n(&from->changes, __ATOMIC_ACQUIRE);
+
+		memcpy(to, from, sizeof(*to));
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (changes % 2 == 0 && metric_get(&from->changes) == changes)
+			return;
 	}
 }
 
@@ -212,7 +226,10 @@ int metrics_write(struct json_buffer *text, const struct metrics_source *source,
 		[METRIC_SINK] = source->exporter,
 	};
 	struct writer w = {.text = text, .format = format, .now_ns = now_ns};
+	struct metrics_exporter sinks;
 
+	if (source->exporter)
+		copy_exporter(source->exporter, &sinks);
 	put_build(&w, source->program);
 	for (size_t i = 0; i < metric_count; i++) {
 		const struct metric *m = &metrics[i];
@@ -221,7 +238,7 @@ int metrics_write(struct json_buffer *text, const struct metrics_source *source,
 			continue;
 		put_head(&w, m);
 		if (m->page == METRIC_SINK)
-			put_sinks(&w, m, source->exporter);
+			put_sinks(&w, m, &sinks);
 		else
 			put_series(&w, m, "", pages[m->page]);
 	}

@@ -49,41 +49,79 @@ static size_t first_begin(const char *tail, size_t size, bool is_whole_file)
 	return size;
 }
 
-/* Find the last whole note; what stands behind it is torn. */
-static int find_last(struct checkpoints *c)
+/* The end of a file of notes, and the last whole one in it. */
+struct found {
+	char tail[TAIL_SIZE];
+	size_t at, length; /* of the note in the tail; length 0: there is none */
+	off_t size;	   /* of the file */
+	off_t torn_at;	   /* where a note begins that is not whole; -1: all are */
+};
+
+/* 0, also where a note is bent and nothing behind it is looked at, or -errno. */
+static int find_note(int fd, struct found *f, struct note *ret_note)
 {
-	cleanup(free) char *tail = malloc(TAIL_SIZE);
-	struct note note;
 	struct stat st;
 	off_t start;
 	ssize_t n;
-	size_t at;
 
-	if (!tail)
-		return -ENOMEM;
-	if (fstat(c->fd, &st))
+	if (fstat(fd, &st))
 		return -errno;
 	start = st.st_size > TAIL_SIZE ? st.st_size - TAIL_SIZE : 0;
-	n = pread(c->fd, tail, TAIL_SIZE, start);
+	n = pread(fd, f->tail, TAIL_SIZE, start);
 	if (n < 0)
 		return -errno;
-	c->size = st.st_size;
-	c->has_last = st.st_size > 0;
-	at = first_begin(tail, (size_t)n, !start);
-	while (at < (size_t)n) {
-		int length = note_read((struct bytes){tail + at, (size_t)n - at}, &note);
+	f->size = st.st_size;
+	f->length = 0;
+	f->torn_at = -1;
+	for (size_t at = first_begin(f->tail, (size_t)n, !start); at < (size_t)n;) {
+		struct note note;
+		int length = note_read((struct bytes){f->tail + at, (size_t)n - at}, &note);
 
-		if (length == -ENODATA) {
-			c->size = start + (off_t)at;
-			c->has_last = c->size > 0;
-			return ftruncate(c->fd, c->size) ? -errno : 0;
-		}
+		if (length == -ENODATA)
+			f->torn_at = start + (off_t)at;
 		if (length < 0)
-			break; /* bent: it is left as evidence, and nothing is said to precede */
-		sign_hash((struct bytes){tail + at, (size_t)length}, c->last);
+			break;
+		*ret_note = note;
+		f->at = at;
+		f->length = (size_t)length;
 		at += (size_t)length;
 	}
 	return 0;
+}
+
+/* Find the last whole note; what stands behind it is torn, or bent: then it is left as evidence,
+ * and nothing is said to precede. */
+static int find_last(struct checkpoints *c)
+{
+	cleanup(free) struct found *f = malloc(sizeof(*f));
+	struct note note;
+	int r = f ? find_note(c->fd, f, &note) : -ENOMEM;
+
+	if (r)
+		return r;
+	c->size = f->torn_at < 0 ? f->size : f->torn_at;
+	c->has_last = c->size > 0;
+	if (f->length)
+		sign_hash((struct bytes){f->tail + f->at, f->length}, c->last);
+	return f->torn_at < 0 || !ftruncate(c->fd, c->size) ? 0 : -errno;
+}
+
+int checkpoints_newest(int dir_fd, struct note *ret_note, char ret_text[NOTE_MAX])
+{
+	cleanup(close_fd) int fd =
+		openat(dir_fd, CHECKPOINTS_FILE, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	cleanup(free) struct found *f = malloc(sizeof(*f));
+	int r;
+
+	if (fd < 0)
+		return -errno;
+	r = f ? find_note(fd, f, ret_note) : -ENOMEM;
+	if (r)
+		return r;
+	if (!f->length || f->length > NOTE_MAX)
+		return -ENODATA;
+	memcpy(ret_text, f->tail + f->at, f->length);
+	return (int)f->length;
 }
 
 int checkpoints_open(int dir_fd, const struct checkpoints_key *key,

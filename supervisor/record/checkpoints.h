@@ -48,3 +48,9 @@ int checkpoints_add(struct checkpoints *c, const struct checkpoint *checkpoint);
 int checkpoints_fd(const struct checkpoints *c);
 /* Hash of the last note. */
 const uint8_t *checkpoints_last(const struct checkpoints *c);
+
+/*
+ * The newest whole note of the session in @dir_fd, as text too (no NUL). Its length, -ENOENT
+ * (nothing is signed there), -ENODATA (no note yet) or -errno.
+ */
+int checkpoints_newest(int dir_fd, struct note *ret_note, char ret_text[NOTE_MAX]);

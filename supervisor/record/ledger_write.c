@@ -126,7 +126,7 @@ static bool is_key_of(const struct key *key, const uint8_t public[SIGN_PUBLIC_SI
 /* Bring the key to line @index, which has to be signed by @public (NULL: unknown). */
 static int key_advance(struct ledger *l, uint64_t index, const uint8_t *public)
 {
-	struct key next;
+	struct key next = {0};
 	int r = 0;
 
 	if (!key_read(l->next_file, &next) && public && next.index == index &&

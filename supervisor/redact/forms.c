@@ -133,13 +133,13 @@ static size_t encode_case(uint8_t c, uint8_t *out, unsigned int variant)
 typedef size_t encode(uint8_t c, uint8_t *out, unsigned int variant);
 
 static const struct {
-	enum form form;
 	encode *put;
+	enum form form;
 	unsigned int variants;
 } ways[] = {
-	{FORM_HEX, encode_hex, 6},     {FORM_PERCENT, encode_percent, 18},
-	{FORM_SHELL, encode_shell, 5}, {FORM_HTML, encode_html, 4},
-	{FORM_UTF16, encode_utf16, 2}, {FORM_CASE, encode_case, 2},
+	{encode_hex, FORM_HEX, 6},     {encode_percent, FORM_PERCENT, 18},
+	{encode_shell, FORM_SHELL, 5}, {encode_html, FORM_HTML, 4},
+	{encode_utf16, FORM_UTF16, 2}, {encode_case, FORM_CASE, 2},
 };
 
 static void make_by_bytes(const struct maker *m, enum form form, encode *put, unsigned int variant)

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -113,9 +114,8 @@ static int set_v2(struct limits *l, enum sandbox_controller c, char why[LIMITS_W
 	case SANDBOX_PIDS:
 		return set(dir, "pids.max", l->asked.pids + 1, why);
 	case SANDBOX_CPU:
-		snprintf(text, sizeof(text), "%llu %d",
-			 (unsigned long long)(l->asked.cpu_milli * (CPU_PERIOD_US / 1000)),
-			 CPU_PERIOD_US);
+		snprintf(text, sizeof(text), "%" PRIu64 " %d",
+			 l->asked.cpu_milli * (CPU_PERIOD_US / 1000), CPU_PERIOD_US);
 		r = cgroup_write(dir, "cpu.max", text);
 		if (r < 0)
 			snprintf(why, LIMITS_WHY, "cpu.max takes no %s", text);

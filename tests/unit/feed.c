@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #define OTHER "fedcba987654"
+#define SETUP ((struct feed_setup){.sessions_fd = s.fd, .cursor = &c, .parts = 1})
 
 static void write_session(const struct scratch *s, const char *id, size_t count)
 {
@@ -61,7 +62,7 @@ static void sessions_come_in_turn_and_are_settled(void **state)
 	(void)state;
 	write_session(&s, SAMPLE_SESSION, 1000);
 	write_session(&s, OTHER, 700);
-	assert_int_equal(feed_new(s.fd, &c, &f), 0);
+	assert_int_equal(feed_new(&SETUP, &f), 0);
 	assert_int_equal(feed_scan(f), 0);
 	assert_int_equal(read_all(f, &first, &other), 1700);
 	assert_int_equal(c.count, 0); /* nothing is settled yet */
@@ -72,7 +73,7 @@ static void sessions_come_in_turn_and_are_settled(void **state)
 	feed_free(f);
 
 	/* From that cursor on there is nothing. */
-	assert_int_equal(feed_new(s.fd, &c, &f), 0);
+	assert_int_equal(feed_new(&SETUP, &f), 0);
 	assert_int_equal(feed_scan(f), 0);
 	assert_int_equal(read_all(f, &first, &other), 0);
 	feed_free(f);
@@ -90,7 +91,7 @@ static void a_position_ahead_begins_anew(void **state)
 	(void)state;
 	write_session(&s, SAMPLE_SESSION, 10);
 	cursor_need(&c, SAMPLE_SESSION)->next_seq = 12;
-	assert_int_equal(feed_new(s.fd, &c, &f), 0);
+	assert_int_equal(feed_new(&SETUP, &f), 0);
 	assert_int_equal(feed_scan(f), 0);
 	assert_int_equal(read_all(f, &first, &other), 10);
 	assert_int_equal(feed_resets(f), 1);
@@ -99,7 +100,7 @@ static void a_position_ahead_begins_anew(void **state)
 
 	/* Just at the end is not ahead. */
 	cursor_need(&c, SAMPLE_SESSION)->next_seq = 11;
-	assert_int_equal(feed_new(s.fd, &c, &f), 0);
+	assert_int_equal(feed_new(&SETUP, &f), 0);
 	assert_int_equal(feed_scan(f), 0);
 	assert_int_equal(read_all(f, &first, &other), 0);
 	assert_int_equal(feed_resets(f), 0);
@@ -117,7 +118,7 @@ static void what_was_removed_unread_is_a_gap(void **state)
 
 	(void)state;
 	cursor_need(&c, OTHER)->next_seq = 5;
-	assert_int_equal(feed_new(s.fd, &c, &f), 0);
+	assert_int_equal(feed_new(&SETUP, &f), 0);
 	assert_int_equal(feed_scan(f), 0);
 	assert_true(feed_next(f, &fed));
 	assert_int_equal(fed.event->kind, EVENT_gap);
@@ -143,7 +144,7 @@ static void what_was_removed_after_its_end_is_none(void **state)
 
 	(void)state;
 	write_session(&s, OTHER, 10);
-	assert_int_equal(feed_new(s.fd, &c, &f), 0);
+	assert_int_equal(feed_new(&SETUP, &f), 0);
 	assert_int_equal(feed_scan(f), 0);
 	assert_int_equal(read_all(f, &first, &other), 10);
 	feed_settle(f);

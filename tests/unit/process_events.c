@@ -1,54 +1,25 @@
 /* Wire records of processes, as canonical JSON. */
-#include "../../supervisor/capture/capture.h"
-#include "../../supervisor/record/json.h"
+#include "capture_world.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 #define CGROUP 77 /* of command 3 */
 
 struct world {
-	struct capture *capture;
-	struct json_buffer line;
+	struct capture_world *out;
 	size_t used;
 	_Alignas(8) uint8_t record[WIRE_LENGTH_MAX];
 };
 
-static int on_event(void *context, struct event *e)
-{
-	struct world *w = context;
-
-	e->time_ns = 0;
-	w->line.length = 0;
-	assert_int_equal(json_write_event(&w->line, "s", e), 0);
-	assert_int_equal(json_write_raw(&w->line, "", 1), 0);
-	return 0;
-}
-
 static int set_up(void **state)
 {
 	struct world *w = calloc(1, sizeof(*w));
-	const struct capture_options options = {
-		.session = "0123456789ab",
-		.uid_base = 100000,
-		.uid_count = 65536,
-		.names_fd = -1,
-		.fanotify_fd = -1,
-		.root_mount_fd = -1,
-		.watch_reads = (const char *const[]){NULL},
-		.emit = on_event,
-		.emit_context = w,
-	};
 
-	assert_int_equal(capture_new(&options, &w->capture), 0);
-	assert_int_equal(capture_add_exec(w->capture, CGROUP, 3), 0);
+	assert_non_null(w);
+	w->out =
+		capture_world_new((struct capture_options){.uid_base = 100000, .uid_count = 65536});
+	assert_int_equal(capture_add_exec(w->out->capture, CGROUP, 3), 0);
 	*state = w;
 	return 0;
 }
@@ -56,11 +27,10 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	struct world *w = *state;
+	void *out = w->out;
 
-	capture_free(w->capture);
-	json_buffer_free(&w->line);
 	free(w);
-	return 0;
+	return capture_world_tear_down(&out);
 }
 
 /* ---- making records ---- */
@@ -99,8 +69,8 @@ static const char *translate(struct world *w)
 
 	((struct wire_head *)w->record)->length = (uint32_t)w->used;
 	assert_int_equal(wire_decode(w->record, w->used, &record, &why), 0);
-	assert_int_equal(capture_record(w->capture, &record), 0);
-	return w->line.text;
+	assert_int_equal(capture_record(w->out->capture, &record), 0);
+	return w->out->line.text;
 }
 
 static void assert_has(const char *line, const char *part)
@@ -162,7 +132,8 @@ static void an_exec_says_all(void **state)
 
 	assert_string_equal(
 		translate(w),
-		"{\"seq\":0,\"session\":\"s\",\"time\":\"1970-01-01T00:00:00.000000000Z\","
+		"{\"seq\":0,\"session\":\"0123456789ab\",\"time\":\"1970-01-01T00:00:00."
+		"000000000Z\","
 		"\"boot_ns\":5000,\"kind\":\"process.exec\",\"exec\":3,\"proc\":\"40-100\","
 		"\"pid\":4,\"host_pid\":40,\"argv\":[\"true\",\"\",\"\xef\xbf\xbd\",\"last\"],"
 		"\"argv_b64\":[null,null,\"/w==\",null],\"argv_bytes\":13,"
@@ -345,8 +316,8 @@ static void an_exit_has_a_status_or_a_signal(void **state)
 		r->exit_code = cases[i].code;
 		r->cpu_ns = 123;
 		assert_has(translate(w), cases[i].has);
-		assert_lacks(w->line.text, cases[i].lacks);
-		assert_has(w->line.text, "\"usage\":{\"cpu_ns\":123,\"wall_ns\":4744}");
+		assert_lacks(w->out->line.text, cases[i].lacks);
+		assert_has(w->out->line.text, "\"usage\":{\"cpu_ns\":123,\"wall_ns\":4744}");
 	}
 }
 

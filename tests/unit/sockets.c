@@ -1,81 +1,23 @@
 /* What sockets did, from wire records to events, and which of them are open. */
 #include "../../supervisor/capture/sockets.h"
 
-#include "../../supervisor/capture/capture.h"
-#include "../../supervisor/record/json.h"
+#include "capture_world.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-
-#include <cmocka.h>
 
 #define PID 4711
 #define START_NS 0xabc
 
-struct fixture {
-	struct capture *capture;
-	struct json_buffer line; /* of the last event */
-	unsigned int events;
-};
-
-static int on_event(void *context, struct event *e)
-{
-	struct fixture *f = context;
-
-	f->line.length = 0;
-	f->events++;
-	assert_int_equal(json_write_event(&f->line, "0123456789ab", e), 0);
-	assert_int_equal(json_write_raw(&f->line, "", 1), 0);
-	return 0;
-}
-
-static int set_up(void **state)
-{
-	struct fixture *f = calloc(1, sizeof(*f));
-	const struct capture_options options = {
-		.session = "0123456789ab",
-		.names_fd = -1,
-		.fanotify_fd = -1,
-		.root_mount_fd = -1,
-		.watch_reads = (const char *const[]){NULL},
-		.emit = on_event,
-		.emit_context = f,
-	};
-
-	assert_non_null(f);
-	assert_int_equal(capture_new(&options, &f->capture), 0);
-	*state = f;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct fixture *f = *state;
-
-	capture_free(f->capture);
-	json_buffer_free(&f->line);
-	free(f);
-	return 0;
-}
-
 /* The event begins with who acted; this is what follows. */
-static void expect(struct fixture *f, const char *kind, const char *fields)
+static void expect(struct capture_world *w, const char *kind, const char *fields)
 {
 	char start[128];
 
-	assert_int_equal(f->events, 1);
-	f->events = 0;
 	snprintf(start, sizeof(start),
 		 "\"kind\":\"%s\",\"proc\":\"4711-abc\",\"pid\":7,\"host_pid\":4711,", kind);
-	char *found = strstr(f->line.text, start);
-	assert_non_null(found);
-	assert_string_equal(found + strlen(start), fields);
+	expect_one(w, start, fields);
 }
 
 /* ---- records ---- */
@@ -106,7 +48,7 @@ static void fill_head(struct wire_head *head, uint16_t kind, uint32_t length)
 				   .start_ns = START_NS};
 }
 
-static int translate(struct fixture *f, const void *data, size_t size)
+static int translate(struct capture_world *f, const void *data, size_t size)
 {
 	struct wire_record record;
 	const char *why;
@@ -115,8 +57,8 @@ static int translate(struct fixture *f, const void *data, size_t size)
 	return capture_record(f->capture, &record);
 }
 
-static int call(struct fixture *f, uint64_t cookie, enum socket_act act, const struct ends *ends,
-		const struct wire_socket_call *more)
+static int call(struct capture_world *f, uint64_t cookie, enum socket_act act,
+		const struct ends *ends, const struct wire_socket_call *more)
 {
 	struct wire_socket_call r = *more;
 
@@ -134,7 +76,7 @@ static int call(struct fixture *f, uint64_t cookie, enum socket_act act, const s
 	return translate(f, &r, sizeof(r));
 }
 
-static int closed(struct fixture *f, uint64_t cookie, const struct ends *ends, uint32_t known)
+static int closed(struct capture_world *f, uint64_t cookie, const struct ends *ends, uint32_t known)
 {
 	struct wire_socket_close r = {
 		.cookie = cookie,
@@ -245,7 +187,7 @@ static void servers_and_datagrams_are_told(void **state)
 
 static void an_unknown_call_is_refused(void **state)
 {
-	struct fixture *f = *state;
+	struct capture_world *f = *state;
 
 	assert_int_equal(call(f, 5, 0, &tcp4, &success), -EBADMSG);
 	assert_int_equal(call(f, 5, SOCKET_PAIR, &tcp4, &success), -EBADMSG);
@@ -255,8 +197,8 @@ static void an_unknown_call_is_refused(void **state)
 
 /* ---- unix ---- */
 
-static void unix_call(struct fixture *f, const struct wire_socket_call *more, const char *name,
-		      size_t name_size, const char *path, size_t path_size)
+static void unix_call(struct capture_world *f, const struct wire_socket_call *more,
+		      const char *name, size_t name_size, const char *path, size_t path_size)
 {
 	size_t size = sizeof(*more) + name_size + path_size;
 	struct wire_socket_call *r = calloc(1, size);
@@ -323,7 +265,7 @@ static void a_closed_socket_says_what_went_through_it(void **state)
 
 static void a_broken_connection_keeps_the_peer_that_it_had(void **state)
 {
-	struct fixture *f = *state;
+	struct capture_world *f = *state;
 	struct ends bare = tcp4;
 
 	bare.src = bare.dst = NULL;
@@ -342,7 +284,7 @@ static void a_broken_connection_keeps_the_peer_that_it_had(void **state)
 static void what_nobody_closed_is_told_at_the_end(void **state)
 {
 	struct wire_socket_call refused = failure(EADDRINUSE), bad = failure(EINVAL);
-	struct fixture *f = *state;
+	struct capture_world *f = *state;
 	struct ends own = tcp4, bare = tcp4;
 
 	own.dst = NULL;
@@ -359,7 +301,7 @@ static void what_nobody_closed_is_told_at_the_end(void **state)
 
 /* ---- names ---- */
 
-static void learn(struct fixture *f, const char *address, const char *name)
+static void learn(struct capture_world *f, const char *address, const char *name)
 {
 	uint8_t bytes[16];
 	int family = strchr(address, ':') ? AF_INET6 : AF_INET;
@@ -371,7 +313,7 @@ static void learn(struct fixture *f, const char *address, const char *name)
 
 static void a_connection_carries_the_name_that_was_asked_for(void **state)
 {
-	struct fixture *f = *state;
+	struct capture_world *f = *state;
 
 	learn(f, "10.1.2.3", "www.test");
 	assert_int_equal(call(f, 5, SOCKET_CONNECT, &tcp4, &success), 0);
@@ -393,7 +335,7 @@ static void a_connection_carries_the_name_that_was_asked_for(void **state)
 
 static void many_sockets_come_and_go(void **state)
 {
-	struct fixture *f = *state;
+	struct capture_world *f = *state;
 
 	for (uint64_t cookie = 1; cookie <= SOCKETS_MAX + 10; cookie++)
 		assert_int_equal(call(f, cookie, SOCKET_CONNECT, &tcp4, &success), 0);
@@ -412,7 +354,8 @@ static void many_sockets_come_and_go(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name)                                                                                 \
+	cmocka_unit_test_setup_teardown(name, capture_world_set_up, capture_world_tear_down)
 		TEST(a_connection_has_its_ends_and_its_result),
 		TEST(each_family_shows_its_addresses),
 		TEST(servers_and_datagrams_are_told),
