@@ -38,7 +38,7 @@ metrics_src    := $(call folder,supervisor/metrics)
 capture_src    := $(call folder,supervisor/capture)
 sandbox_src    := $(call folder,supervisor/sandbox)
 supervisor_src := $(call folder,supervisor)
-replay_src     := $(call folder,replay)
+replay_src     := $(call folder,replay) $(call folder,replay/formats)
 project_src    := $(call folder,exporters/project)
 sinks_src      := $(call folder,exporters/sinks)
 exporters_src  := $(call folder,exporters)
@@ -66,7 +66,7 @@ vitrine-names_libs  := -lseccomp -lcap
 
 vitrine-export_main  := exporters/export_main.c
 vitrine-export_needs := exporters sinks project metrics redact record
-vitrine-export_libs  := -lcurl -ljansson -lcrypto -lz -lsystemd -pthread
+vitrine-export_libs  := -lcurl -ljansson -lcrypto -lz -lzstd -lsystemd -pthread
 
 vitrine-metrics_main  := supervisor/metrics/metrics_main.c
 vitrine-metrics_needs := metrics redact record
@@ -146,7 +146,7 @@ DEPS := gcc make clang bpftool pkg-config libc6-dev
 DEPS += libbpf-dev libelf-dev zlib1g-dev libjansson-dev libssl-dev libsystemd-dev
 DEPS += libseccomp-dev libcap-dev
 DEPS += libpcre2-dev
-DEPS += libcurl4-openssl-dev
+DEPS += libcurl4-openssl-dev libzstd-dev
 DEPS += libmicrohttpd-dev
 # What the tests run or are linked with.
 DEPS += libcmocka-dev perl git python3 curl strace procps iproute2
@@ -195,6 +195,8 @@ install: all man
 	install -m 644 $(wildcard dashboards/grafana/*.json) $(SHAREDIR)/grafana
 	install -m 644 dashboards/prometheus/alerts.yml $(SHAREDIR)/prometheus
 	sed 's|@sbindir@|$(PREFIX)/sbin|' supervisor/vitrined.service.in > $(UNITDIR)/vitrined.service
+	install -d $(DESTDIR)$(PREFIX)/lib/sysusers.d
+	install -m 644 exporters/vitrine-export.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/vitrine-export.conf
 	sed 's|@sbindir@|$(PREFIX)/sbin|' exporters/vitrine-export.service.in > $(UNITDIR)/vitrine-export.service
 
 # ---- tests ----------------------------------------------------------------------------------------------------------

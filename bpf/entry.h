@@ -10,10 +10,10 @@
 #define TS_COMPAT 2
 #define X32_MARK (1u << 30)
 
-/* Filled by the loader from SYSCALL_EXITS; behind them REFUSED_EXIT. */
+/* Filled by the loader from SYSCALL_EXITS; behind them REFUSED_EXIT and LIMIT_EXIT. */
 struct exits_map {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
-	__uint(max_entries, SYSCALL_NUMBERS + 1);
+	__uint(max_entries, SYSCALL_NUMBERS + 2);
 	__type(key, __u32);
 	__type(value, __u32);
 };

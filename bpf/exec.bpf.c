@@ -4,6 +4,7 @@
  * the record, the rest in chunks that follow at once on the same CPU.
  */
 #include "credentials.h"
+#include "notes.h"
 #include "path.h"
 #include "syscalls.h"
 
@@ -148,6 +149,18 @@ static long emit_area_chunk(__u32 index, void *context)
 	return left <= WIRE_PIECE_MAX;
 }
 
+/* A child of vitrine-init that comes to its exec is the first process of a command. */
+static __always_inline void begin_command(__u32 pid)
+{
+	struct death death = {.pid = pid};
+	__u64 command = bpf_get_current_ancestor_cgroup_id(session_level + 1);
+
+	if (!bpf_map_lookup_elem(&starting, &pid))
+		return;
+	bpf_map_delete_elem(&starting, &pid);
+	bpf_map_update_elem(&deaths, &command, &death, BPF_ANY);
+}
+
 /* A process runs another program. tp_btf since 5.5: behind the point of no return, before the first
  * instruction; the kernel's own objects say which file it is and by which names it was found. */
 SEC("tp_btf/sched_process_exec")
@@ -162,7 +175,7 @@ int BPF_PROG(on_exec, struct task_struct *task, int old_tid, struct linux_binprm
 
 	if (!slot || !scratch)
 		return 0;
-	end_of_setup(task->tgid);
+	begin_command(task->tgid);
 	remember_credentials(task);
 	r = EMIT_BEGIN(slot, process_exec);
 	if (!r)

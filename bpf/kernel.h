@@ -160,8 +160,18 @@ struct thread_info {
 	__u32 status;
 };
 
+struct rlimit {
+	unsigned long rlim_cur, rlim_max;
+};
+
+struct kernel_siginfo {
+	int si_code;
+};
+
 struct signal_struct {
 	atomic_t live;
+	struct mm_struct *oom_mm; /* set when the kernel kills it for want of memory */
+	struct rlimit rlim[16];
 	int nr_threads;
 	struct list_head thread_head;
 	int group_exit_code;

@@ -8,5 +8,6 @@
 #include "entry.h"
 #include "file_maps.h"
 #include "net.h"
+#include "notes.h"
 
 char LICENSE[] SEC("license") = "GPL";

@@ -122,9 +122,10 @@ struct starting_map {
 };
 MAP struct starting_map starting SEC(".maps");
 
-/* Set before load: depth of a session's cgroup in the hierarchy. */
+/* Set before load: depth of a session's cgroup in the hierarchy, and who we are. */
 #ifdef MAPS_HERE
 const volatile __u32 session_level = 2;
+const volatile __u32 supervisor_pid = 0; /* of vitrined */
 #else
-extern const volatile __u32 session_level;
+extern const volatile __u32 session_level, supervisor_pid;
 #endif

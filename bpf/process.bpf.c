@@ -3,10 +3,13 @@
  * Processes: fork, exit, change of credentials, move to another cgroup. Exec is in exec.bpf.c.
  */
 #include "credentials.h"
+#include "notes.h"
 #include "path.h"
 #include "syscalls.h"
 
 #define SIGNAL_GROUP_EXIT 4
+#define SIGNAL_MASK 0x7f
+#define SIGKILL 9
 #define PAGE_BYTES 4096
 #define THREADS_MAX 65536
 #define CGROUP_PATH_ROOM 4096
@@ -85,29 +88,90 @@ static __always_inline bool is_last_thread(struct task_struct *task)
 	return !seen || __sync_fetch_and_add(&seen->ended, 1) == 0;
 }
 
+/* Who sent the signal that ends it; the note is of the last one that it got. A mark that the kernel
+ * set when it chose its victim is on the process itself. */
+static __always_inline void read_death(struct task_struct *task, const struct process_note *note,
+				       struct death *death)
+{
+	struct signal_struct *signal = BPF_CORE_READ(task, signal);
+
+	/* What wait(2) gives: the group's status, or the leader's if all threads ended by
+	 * themselves. */
+	__u32 code = BPF_CORE_READ(signal, flags) & SIGNAL_GROUP_EXIT
+			     ? BPF_CORE_READ(signal, group_exit_code)
+			     : BPF_CORE_READ(task, group_leader, exit_code);
+
+	death->pid = task->tgid;
+	death->ended = 1;
+	death->status = code;
+	if ((code & SIGNAL_MASK) == SIGKILL && BPF_CORE_READ(signal, oom_mm)) {
+		death->sender = SENDER_OOM;
+	} else if (note && note->signal && note->signal == (code & SIGNAL_MASK)) {
+		death->sender = note->sender;
+		death->sender_pid = note->sender_pid;
+		death->sender_ns_pid = note->sender_ns_pid;
+		death->sender_start_ns = note->sender_start_ns;
+	}
+}
+
+/* vitrined asks how the first process of a command ended, and only of that one. */
+static __always_inline void keep_death(__u64 cgroup, const struct death *death)
+{
+	struct death *kept = bpf_map_lookup_elem(&deaths, &cgroup);
+
+	if (kept && kept->pid == death->pid)
+		*kept = *death;
+}
+
+/* Hits that no record has told yet, and the one that is its end. */
+static __always_inline void tell_last_hits(const struct session_slot *slot,
+					   struct process_note *note, const struct death *death)
+{
+	if (death->sender == SENDER_OOM) {
+		count_hits(slot, WIRE_LIMIT_memory, 1);
+		tell_hits(slot, WIRE_LIMIT_memory, 1);
+	}
+	for (__u32 i = 0; note && i < WIRE_LIMIT_COUNT; i++) {
+		__u32 count = note->hits[i];
+
+		if (count)
+			tell_hits(slot, i, count);
+	}
+}
+
 /* A process ends. tp_btf since 5.5: files, credentials and usage are all still there. */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
 {
 	struct session_slot *slot = session_of_current_or_setup();
-	struct signal_struct *signal = BPF_CORE_READ(task, signal);
+	struct process_note *note;
 	struct wire_process_exit *r;
+	struct death death = {};
 	__u32 pid = task->tgid;
 
-	if (!slot || pid == slot->init_pid || !is_last_thread(task))
+	if (!slot || !is_last_thread(task))
 		return 0;
+	note = bpf_task_storage_get(&process_notes, task->group_leader, NULL, 0);
+	read_death(task, note, &death);
+	if (pid == slot->init_pid) {
+		__u64 session = bpf_get_current_ancestor_cgroup_id(session_level);
+
+		bpf_map_update_elem(&deaths, &session, &death, BPF_ANY);
+		return 0;
+	}
 	end_of_setup(pid);
+	keep_death(bpf_get_current_ancestor_cgroup_id(session_level + 1), &death);
+	tell_last_hits(slot, note, &death);
 	r = EMIT_BEGIN(slot, process_exit);
 	if (!r)
 		return 0;
 	r->cpu_ns = cpu_time_of(task);
-	r->memory_peak = BPF_CORE_READ(signal, maxrss) * PAGE_BYTES;
-	/* What wait(2) gives: the group's status, or the leader's if all threads ended by
-	 * themselves. */
-	r->exit_code = BPF_CORE_READ(signal, flags) & SIGNAL_GROUP_EXIT
-			       ? BPF_CORE_READ(signal, group_exit_code)
-			       : BPF_CORE_READ(task, group_leader, exit_code);
-	r->reserved = 0;
+	r->memory_peak = BPF_CORE_READ(task, signal, maxrss) * PAGE_BYTES;
+	r->exit_code = death.status;
+	r->sender = death.sender;
+	r->sender_pid = death.sender_pid;
+	r->sender_ns_pid = death.sender_ns_pid;
+	r->sender_start_ns = death.sender_start_ns;
 	emit_end(slot, r);
 	return 0;
 }

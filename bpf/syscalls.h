@@ -29,6 +29,8 @@
 
 /* Of `on_exit_calls`, behind the numbers: what a filter refused goes to on_exit_refused. */
 #define REFUSED_EXIT SYSCALL_NUMBERS
+/* And what ran into a limit to on_exit_limit. */
+#define LIMIT_EXIT (SYSCALL_NUMBERS + 1)
 
 /* clang-format off */
 #define SYSCALL_EXITS(CALL) \
@@ -106,7 +108,56 @@
 	CALL(capset, on_exit_credentials) \
 	CALL(unshare, on_exit_credentials) \
 	CALL(setns, on_exit_credentials)
+
+/* What an error that limits give means of a call. write, copy: its first or third argument is a descriptor of what was to
+ * grow. name: it makes a name. watch: its EMFILE is of other things than open files. */
+#define LIMITED_CALLS(CALL) \
+	CALL(fork, fork) \
+	CALL(vfork, fork) \
+	CALL(clone, fork) \
+	CALL(clone3, fork) \
+	CALL(write, write) \
+	CALL(pwrite64, write) \
+	CALL(writev, write) \
+	CALL(pwritev, write) \
+	CALL(pwritev2, write) \
+	CALL(sendfile, write) \
+	CALL(fallocate, write) \
+	CALL(ftruncate, write) \
+	CALL(fsync, write) \
+	CALL(fdatasync, write) \
+	CALL(splice, copy) \
+	CALL(copy_file_range, copy) \
+	CALL(open, open) \
+	CALL(openat, open) \
+	CALL(openat2, name) \
+	CALL(creat, name) \
+	CALL(mkdir, name) \
+	CALL(mkdirat, name) \
+	CALL(mknod, name) \
+	CALL(mknodat, name) \
+	CALL(symlink, name) \
+	CALL(symlinkat, name) \
+	CALL(link, name) \
+	CALL(linkat, name) \
+	CALL(rename, name) \
+	CALL(renameat, name) \
+	CALL(renameat2, name) \
+	CALL(inotify_init, watch) \
+	CALL(inotify_init1, watch) \
+	CALL(fanotify_init, watch) \
+	CALL(perf_event_open, watch)
 /* clang-format on */
+
+enum limited_call {
+	LIMITED_nothing,
+	LIMITED_fork,
+	LIMITED_write,
+	LIMITED_copy,
+	LIMITED_open,
+	LIMITED_name,
+	LIMITED_watch,
+};
 
 #define SYSCALL_ARG1(regs) ((regs)->di)
 #define SYSCALL_ARG2(regs) ((regs)->si)

@@ -79,6 +79,38 @@ enum session_flag {
 	SESSION_READS_EVERYWHERE = 1, /* the policy watches reads below /usr, /lib, /proc ... too */
 };
 
+/* Limits whose hits are seen in the kernel. */
+#define WIRE_LIMITS(LIMIT)                                                                         \
+	LIMIT(memory) LIMIT(pids) LIMIT(disk) LIMIT(inodes) LIMIT(files) LIMIT(file_size)
+
+enum wire_limit {
+#define LIMIT(name) WIRE_LIMIT_##name,
+	WIRE_LIMITS(LIMIT)
+#undef LIMIT
+		WIRE_LIMIT_COUNT
+};
+
+/* Who sent a signal. */
+enum signal_sender {
+	SENDER_UNKNOWN,
+	SENDER_PROCESS,	   /* of the same session */
+	SENDER_SUPERVISOR, /* vitrined, or vitrine-init for it */
+	SENDER_OUTSIDE,	   /* another process of the host */
+	SENDER_KERNEL,	   /* a fault, a broken pipe, a terminal, the end of pid 1 */
+	SENDER_OOM,	   /* the kernel, for want of memory */
+};
+
+/* Value of the `deaths` map: of the first process of a command (or of vitrine-init), whose host pid
+ * is `pid`. */
+struct death {
+	__u64 sender_start_ns;
+	__u32 pid;
+	__u32 ended;  /* 1: what follows is known */
+	__u32 status; /* as wait(2) gives it */
+	__u32 sender; /* enum signal_sender, of its signal */
+	__u32 sender_pid, sender_ns_pid;
+};
+
 /* Value of the `sessions` map (key: cgroup id of the session, 64-bit). */
 struct session_slot {
 	__u32 slot; /* index into `rings` and the counters */
@@ -88,7 +120,9 @@ struct session_slot {
 	__u64 high_water; /* bytes in the ring at which the freezing thread is woken */
 	__u64 ring_bytes; /* size of the ring */
 	__u32 pid_level;
-	__u32 flags; /* enum session_flag */
+	__u32 flags;			/* enum session_flag */
+	__u64 workspace_dev;		/* s_dev of what is bound to /workspace; 0: none */
+	__u64 limits[WIRE_LIMIT_COUNT]; /* that are in force; 0: not */
 };
 
 /* `entry` of an attempt: how the kernel was entered. On other ways numbers mean other calls. */

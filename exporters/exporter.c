@@ -198,7 +198,8 @@ static int open_directories(struct exporter *x)
 {
 	const struct export_config *c = &x->config;
 
-	x->state_fd = open(c->state, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* To pass through it is enough: only what is in "sessions" is listed. */
+	x->state_fd = open(c->state, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (x->state_fd < 0)
 		return fail("cannot open the state directory", c->state, -errno);
 	x->sessions_fd = openat(x->state_fd, "sessions", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

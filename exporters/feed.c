@@ -23,6 +23,7 @@ struct stream {
 	struct manifest manifest;
 	bool has_manifest;
 	bool was_seen, is_listed; /* in the last whole scan, in this one */
+	bool is_refused;	  /* we may not read it */
 	bool is_done, is_told;	  /* all was read; its end was told by a gap */
 	uint64_t next_seq;	  /* where to go on when it is opened */
 	uint64_t noted_ns;	  /* time of the last checkpoint that was given */
@@ -40,6 +41,7 @@ struct feed {
 	struct session_facts no_facts;
 	uint64_t resets;
 	size_t measured; /* the stream whose turn it is to be counted */
+	size_t refused;
 	bool is_changed; /* since feed_settle */
 };
 
@@ -192,17 +194,27 @@ int feed_scan(struct feed *f)
 
 /* ---- reading ---- */
 
+static void note_refusal(struct feed *f, struct stream *s, bool is_refused)
+{
+	f->refused += is_refused && !s->is_refused;
+	f->refused -= !is_refused && s->is_refused;
+	s->is_refused = is_refused;
+}
+
 /* Open what is not open yet. False: there is nothing to read. */
 static bool open_stream(struct feed *f, struct stream *s)
 {
 	bool was_ahead = false;
+	int r = 0;
 
 	if (s->source)
 		return true;
 	if (s->dir_fd < 0)
 		s->dir_fd = openat(f->setup.sessions_fd, s->session,
 				   O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	if (s->dir_fd < 0 || source_open(s->dir_fd, s->next_seq, &s->source, &was_ahead) < 0) {
+	r = s->dir_fd < 0 ? -errno : source_open(s->dir_fd, s->next_seq, &s->source, &was_ahead);
+	note_refusal(f, s, r == -EACCES || r == -EPERM);
+	if (r < 0) {
 		close_stream(s);
 		return false;
 	}
@@ -373,6 +385,7 @@ static void forget_gone(struct feed *f)
 		struct stream *s = &f->streams[i];
 
 		if (s->is_done && !s->was_seen) {
+			note_refusal(f, s, false);
 			cursor_forget(f->setup.cursor, s->session);
 			free_stream(s);
 			continue;
@@ -400,6 +413,11 @@ bool feed_settle(struct feed *f)
 	}
 	forget_gone(f);
 	return true;
+}
+
+size_t feed_refused(const struct feed *f)
+{
+	return f->refused;
 }
 
 uint64_t feed_resets(const struct feed *f)

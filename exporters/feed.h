@@ -51,5 +51,8 @@ bool feed_settle(struct feed *f);
 void feed_measure(struct feed *f);
 uint64_t feed_pending(const struct feed *f);
 
+/* Sessions that are there and that this user may not read. */
+size_t feed_refused(const struct feed *f);
+
 /* Positions that were found to be ahead of their journal, and were begun anew; since the start. */
 uint64_t feed_resets(const struct feed *f);

@@ -25,7 +25,8 @@ struct flight {
 	size_t limit;  /* records of a request: fewer after a SPLIT */
 	bool was_sent; /* the batch was: nothing is added to it any more */
 	bool is_sending;
-	uint64_t turn; /* of the pace, while it is sending */
+	size_t told_refused; /* sessions that we may not read */
+	uint64_t turn;	     /* of the pace, while it is sending */
 	uint64_t begun_ms;
 	sd_event_source *timer;
 };
@@ -310,6 +311,14 @@ static void send_now(struct flight *f)
 
 int flight_scan(struct flight *f)
 {
+	size_t refused = feed_refused(f->feed);
+
+	if (refused > f->told_refused)
+		say(f,
+		    "%zu sessions cannot be read by this user: permission denied; their "
+		    "directories have to be of a group that it is in (readers_group of vitrined)",
+		    refused);
+	f->told_refused = refused;
 	return feed_scan(f->feed);
 }
 

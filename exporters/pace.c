@@ -2,12 +2,13 @@
  * Backoff with jitter, and one question at a time to who does not answer.
  */
 #include "pace.h"
+#include "sinks/retry_after.h"
 
 #include <openssl/rand.h>
 #include <string.h>
 
-#define PAUSE_MS 60000	   /* a receiver that is set up wrongly is asked so often */
-#define WAIT_MAX_MS 300000 /* what a receiver may ask for at most */
+#define PAUSE_MS 60000 /* a receiver that is set up wrongly is asked so often */
+#define WAIT_MAX_MS (RETRY_AFTER_MAX_S * 1000)
 
 bool pace_allows(const struct pace *p, uint64_t now_ms, uint64_t *ret_wait_ms)
 {

@@ -138,7 +138,7 @@ int book_parse(struct bytes text, const struct trusted_keys *keys, struct book *
 			book.is_foreign |= is_foreign_key(keys, line.line.index, line.public);
 			r = add_line(&book, &room, &line);
 		}
-		sign_hash(one, book.last);
+		hash_bytes(one, book.last);
 	}
 	if (r) {
 		book_free(&book);

@@ -2,6 +2,7 @@
  * vitrine replay: a session's record, told again.
  */
 #include "commands.h"
+#include "formats/formats.h"
 #include "player.h"
 #include "query.h"
 
@@ -16,11 +17,15 @@ struct replay_options {
 	const char *query;
 	struct filter filter;
 	bool tree, follow, json, raw_output;
-	int color;
+	int color, format; /* format: FORMAT_NONE, or a number of formats[] */
 };
+
+#define FORMAT_NONE (-1)
 
 static const struct view *choose_view(const struct replay_options *options)
 {
+	if (options->format != FORMAT_NONE)
+		return formats[options->format].view;
 	if (options->json)
 		return options->tree ? &view_tree_json : &view_json;
 	if (options->raw_output)
@@ -47,6 +52,10 @@ static int replay_run(const void *values, int argument_count, char **arguments)
 	(void)argument_count;
 	if (options->raw_output && (options->json || options->tree)) {
 		fputs(CALLED ": --raw-output is possible only without --tree and --json\n", stderr);
+		return COMMAND_STATUS_USAGE;
+	}
+	if (options->format != FORMAT_NONE && (options->json || options->tree || options->raw_output)) {
+		fputs(CALLED ": --format is possible only without --tree, --json and --raw-output\n", stderr);
 		return COMMAND_STATUS_USAGE;
 	}
 	r = query_from_option(options->query, CALLED, stderr, &query);
@@ -81,19 +90,21 @@ const struct command command_replay = {
 		{"json", 'j', NULL, "print the canonical JSON, one record a line", OPTION_FLAG, OFFSET(json)},
 		{"raw-output", 0, NULL, "write the session's output as it was, unescaped", OPTION_FLAG,
 		 OFFSET(raw_output)},
+		{"format", 0, "FORMAT", "as another tool reads it (see FORMATS)", OPTION_CHOICE, OFFSET(format),
+		 .choices = format_names},
 		{"color", 0, "WHEN", "colours: by itself on a terminal only", OPTION_CHOICE, OFFSET(color),
 		 .choices = color_choices},
 		{"state", 0, "DIR", "state directory (" STORE_DEFAULT_STATE ")", OPTION_TEXT, OFFSET(state)},
 		{0},
 	},
 	.values_size = sizeof(struct replay_options),
-	.defaults = &(const struct replay_options){.state = STORE_DEFAULT_STATE},
+	.defaults = &(const struct replay_options){.state = STORE_DEFAULT_STATE, .format = FORMAT_NONE},
 	.description =
 		"Prints what happened in a session, one line an event in the order of the record: seconds since "
 		"the start, pid in the session, kind, and what it was, indented by the process tree. A summary "
 		"follows.\n\n"
 		"SESSION is an id, a unique beginning of one (4 digits or more), a name (the newest of that name), "
-		"or 'last'. A session that still runs can be read too. Neither a daemon nor root is needed, only "
+		"'last', or the path of a bundle (FILE.tar) or of a session's directory. A session that still runs can be read too. Neither a daemon nor root is needed, only "
 		"leave to read the files.\n\n"
 		"Where records are missing a line says so in its place, whatever is filtered out: gaps that the "
 		"recorder declared, and damage to the files, which is passed over to the next whole block. Values "
@@ -107,6 +118,17 @@ const struct command command_replay = {
 		"(file.re*).",
 	.sections = (const struct command_section[]){
 		QUERY_MANUAL,
+		{"FORMATS",
+		 "  perfetto        Chrome trace JSON, for ui.perfetto.dev\n"
+		 "  timesketch      JSON lines for Timesketch\n"
+		 "  timesketch-csv  CSV for Timesketch and spreadsheets\n"
+		 "  asciicast       what terminals showed, as asciicast v3\n"
+		 "  asciicast-v2    the same for older players\n\n"
+		 "In the trace each process is a track, numbered anew because pids are used again; a life without a fork or an "
+		 "exit in the record says so. In the CSV a text that a spreadsheet would take for a formula has an apostrophe "
+		 "before it, and the last column is the whole record as canonical JSON. In a cast the programs that ran and "
+		 "every hole are markers. Gaps and damage stand in all of them. The same record gives the same bytes. For "
+		 "OCSF, ECS, CEF and OTLP see vitrine-export(1)."},
 		{"EXIT STATUS",
 		 "0, or 1 if the session cannot be found or read, or its record is damaged or has no end, or 2 for "
 		 "a bad command line."},
@@ -117,6 +139,8 @@ const struct command command_replay = {
 		 "  vitrine replay build-7 --kind file --until 2s\n\n"
 		 "Which files below /etc were touched, and by whom?\n\n"
 		 "  vitrine replay last --filter 'file:/etc/*'\n\n"
+		 "See it in Perfetto.\n\n"
+		 "  vitrine replay last --format perfetto >session.json\n\n"
 		 "Watch a session that runs.\n\n"
 		 "  vitrine replay last --follow"},
 		{0},

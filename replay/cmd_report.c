@@ -75,6 +75,8 @@ static bool verify(const struct report_options *options, const char *session,
 			.now_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec,
 		},
 		ret_result);
+	if (r == 0 && evidence.is_bundle)
+		r = evidence_check_bundle(&evidence, ret_result);
 	if (r < 0)
 		fprintf(stderr, CALLED ": it cannot be verified: %s\n", strerror(-r));
 	return r == 0;
@@ -103,7 +105,8 @@ static int report_run(const void *values, int argument_count, char **arguments)
 	if (session_open(options->state, arguments[0], CALLED, stderr, &session) < 0)
 		return 1;
 	request.dir_fd = session.dir_fd;
-	if (verify(options, session.manifest.id, &verified))
+	if (verify(options, session_is_path(arguments[0]) ? arguments[0] : session.manifest.id,
+		   &verified))
 		request.verified = &verified;
 	if (options->output && strcmp(options->output, "-") != 0) {
 		out = output_open(options->output);
@@ -153,8 +156,8 @@ const struct command command_report = {
 		"The record is verified for it, as 'vitrine verify' does, with the keys of --key or those beside the state "
 		"directory; the first lines say whether it is what was signed. A report is made of the session's files and "
 		"these keys alone: for a session that has ended the same files give the same bytes.\n\n"
-		"SESSION is an id, a unique beginning of one (4 digits or more), a name (the newest of that name), or "
-		"'last'.",
+		"SESSION is an id, a unique beginning of one (4 digits or more), a name (the newest of that name), "
+		"'last', or the path of a bundle (FILE.tar) or of a session's directory.",
 	.sections = (const struct command_section[]){
 		{"EXIT STATUS",
 		 "0, or 1 if the session cannot be found or read, or its record is damaged, was tampered with or has no end (the report is "

@@ -3,13 +3,27 @@
  */
 #include "commands.h"
 
+#include "../supervisor/record/attack.h"
 #include "../supervisor/record/schema.h"
 
-enum schema_form { SCHEMA_MARKDOWN, SCHEMA_JSON, SCHEMA_DUMP };
+enum schema_form { SCHEMA_MARKDOWN, SCHEMA_JSON, SCHEMA_DUMP, SCHEMA_ATTACK };
 
 struct schema_options {
 	int form;
 };
+
+static void write_attack(FILE *out)
+{
+	fputs("# ATT&CK " ATTACK_VERSION
+	      "\n\n| technique | name | tactic | because |\n|---|---|---|---|\n",
+	      out);
+	for (size_t i = 0; attack_rule(i); i++) {
+		const struct attack_tag *tag = attack_rule(i);
+
+		fprintf(out, "| %s | %s | %s %s | %s |\n", tag->technique, tag->name, tag->tactic,
+			tag->tactic_name, tag->reason);
+	}
+}
 
 static int schema_run(const void *values, int argument_count, char **arguments)
 {
@@ -27,6 +41,9 @@ static int schema_run(const void *values, int argument_count, char **arguments)
 	case SCHEMA_DUMP:
 		schema_write_dump(stdout);
 		break;
+	case SCHEMA_ATTACK:
+		write_attack(stdout);
+		break;
 	}
 	return 0;
 }
@@ -43,6 +60,8 @@ const struct command command_schema = {
 		 OPTION_SET, FORM, SCHEMA_JSON},
 		{"dump", 0, NULL, "one line a row, with its number: what may only ever grow",
 		 OPTION_SET, FORM, SCHEMA_DUMP},
+		{"attack", 0, NULL, "the rules that tag events with techniques of MITRE ATT&CK, as a table in Markdown",
+		 OPTION_SET, FORM, SCHEMA_ATTACK},
 		{0},
 	},
 	.values_size = sizeof(struct schema_options),

@@ -1,6 +1,7 @@
 /*
  * vitrine show: one page about a session, made from its journal.
  */
+#include "attack_text.h"
 #include "commands.h"
 #include "document.h"
 #include "session.h"
@@ -281,6 +282,20 @@ static void write_holes(const struct pen *pen, const struct page *page)
 	}
 }
 
+static void write_attacks(const struct pen *pen, const struct tally *t)
+{
+	const char *title = "att&ck";
+
+	for (size_t i = 0; attack_rule(i); i++) {
+		if (!t->attacks[i])
+			continue;
+		write_title(pen, title);
+		attack_text_write(t, i, pen);
+		fputc('\n', pen->out);
+		title = "";
+	}
+}
+
 static void write_page(const struct pen *pen, const struct page *page, const struct manifest *m)
 {
 	const struct tally *t = page->tally;
@@ -302,6 +317,7 @@ static void write_page(const struct pen *pen, const struct page *page, const str
 	write_title(pen, "redacted");
 	fprintf(pen->out, "%" PRIu64 " records, %" PRIu64 " with cut values\n", t->redacted,
 		t->cut);
+	write_attacks(pen, t);
 	fputc('\n', pen->out);
 	write_title(pen, "processes");
 	tally_write_processes(t, pen);
@@ -364,11 +380,12 @@ const struct command command_show = {
 	.description =
 		"Shows who ran what, when and where, how it ended and what it used; how many records of each class "
 		"were produced, journaled and lost, every gap and every damage; and what the session came to: "
-		"processes, files, connections, names and addresses.\n\n"
+		"processes, files, connections, names and addresses. Under att&ck stands what the events would be called in MITRE "
+		"ATT&CK, by the rules of 'vitrine schema --attack': hints to where to look, no verdicts.\n\n"
 		"All of it is taken from the journal, which is read from its beginning to its end; the manifest only "
 		"tells a session that runs from one whose supervisor died.\n\n"
 		"SESSION is an id, a unique beginning of one (4 digits or more), a name (the newest of that name), "
-		"or 'last'.",
+		"'last', or the path of a bundle (FILE.tar) or of a session's directory.",
 	.sections = (const struct command_section[]){
 		{"EXIT STATUS",
 		 "0, or 1 if the session cannot be found or read, or its record is damaged or has no end, or 2 for a "

@@ -1,6 +1,7 @@
 /*
  * vitrine verify: is a record what was written?
  */
+#include "anchor.h"
 #include "commands.h"
 
 #include "../supervisor/record/cleanup.h"
@@ -140,17 +141,14 @@ static int verify_state(const struct verify_arguments *a, const char *state)
 	return r ? VERIFY_UNKNOWN : (int)worst;
 }
 
-static int read_anchor(const char *file, struct note *ret_note)
+static int read_anchor(const char *file, const char *session, struct note *ret_note)
 {
-	cleanup(free) char *text = NULL;
-	size_t size = 0;
-	int r = file_read(AT_FDCWD, file, NOTE_MAX, &text, &size);
+	int r = anchor_read(file, session, ret_note);
 
-	if (!r)
-		r = note_read((struct bytes){text, size}, ret_note);
 	if (r < 0)
-		fprintf(stderr, CALLED ": the anchor cannot be read: %s\n", strerror(-r));
-	return r < 0 ? r : 0;
+		fprintf(stderr, CALLED ": the anchor cannot be read: %s\n",
+			r == -ENODATA ? "it holds no checkpoint of this session" : strerror(-r));
+	return r;
 }
 
 static int verify_one(const struct verify_arguments *a, const char *what)
@@ -158,10 +156,10 @@ static int verify_one(const struct verify_arguments *a, const char *what)
 	cleanup(evidence) struct evidence evidence = EVIDENCE_NONE;
 	struct verify_result result;
 	struct note anchor;
-	int r = a->anchor ? read_anchor(a->anchor, &anchor) : 0;
+	int r = evidence_open(what, a->state, a->key, CALLED, stderr, &evidence);
 
-	if (!r)
-		r = evidence_open(what, a->state, a->key, CALLED, stderr, &evidence);
+	if (!r && a->anchor)
+		r = read_anchor(a->anchor, evidence.session, &anchor);
 	if (r)
 		return VERIFY_UNKNOWN;
 	r = verify_session(evidence.dir_fd,
@@ -259,7 +257,7 @@ const struct command command_verify = {
 	.positional_max = -1,
 	.options = (const struct command_option[]){
 		{"key", 'k', "FILE", "public keys to trust, from 'vitrine keys export'", OPTION_TEXT, OFFSET(key)},
-		{"anchor", 0, "FILE", "a checkpoint of the session that was kept elsewhere", OPTION_TEXT, OFFSET(anchor)},
+		{"anchor", 0, "FILE", "a checkpoint of the session that was kept elsewhere, as a note or within what an exporter sent", OPTION_TEXT, OFFSET(anchor)},
 		{"proof", 0, "FILE", "check a proof of 'vitrine prove' instead of a record", OPTION_TEXT, OFFSET(proof)},
 		{"event", 0, "FILE", "the event, as canonical JSON, that the proof has to be about", OPTION_TEXT, OFFSET(event)},
 		{"json", 'j', NULL, "one JSON object for each session", OPTION_FLAG, OFFSET(json)},

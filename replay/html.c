@@ -4,9 +4,9 @@
 #include "html.h"
 
 #include "../supervisor/record/base64.h"
+#include "../supervisor/record/hash.h"
 
 #include <errno.h>
-#include <openssl/sha.h>
 #include <string.h>
 
 static ssize_t write_escaped(FILE *to, const char *text, size_t size, const char *special,
@@ -72,14 +72,12 @@ struct asset asset_report_js(void)
 	return (struct asset){report_js_text, report_js_size};
 }
 
-int html_write_hash(FILE *out, struct asset asset)
+void html_write_hash(FILE *out, struct asset asset)
 {
-	unsigned char digest[SHA256_DIGEST_LENGTH];
-	char text[BASE64_LENGTH(SHA256_DIGEST_LENGTH)];
+	uint8_t digest[HASH_SIZE];
+	char text[BASE64_LENGTH(HASH_SIZE)];
 
-	if (!SHA256((const unsigned char *)asset.text, asset.size, digest))
-		return -EIO;
+	hash_bytes((struct bytes){asset.text, asset.size}, digest);
 	base64_encode(digest, sizeof(digest), text);
 	fprintf(out, "'sha256-%.*s'", (int)sizeof(text), text);
-	return 0;
 }

@@ -23,5 +23,5 @@ struct asset {
 struct asset asset_report_css(void);
 struct asset asset_report_js(void);
 
-/* Write "sha256-..." as a Content-Security-Policy has it. 0 or -EIO. */
-int html_write_hash(FILE *out, struct asset asset);
+/* Write "sha256-..." as a Content-Security-Policy has it. */
+void html_write_hash(FILE *out, struct asset asset);

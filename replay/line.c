@@ -6,6 +6,8 @@
 #include "counts.h"
 #include "units.h"
 
+#include "../supervisor/record/attack.h"
+
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -450,6 +452,21 @@ static void write_redacted(const struct pen *pen, const struct event *e)
 	json_decref(cuts);
 }
 
+/* " [T1059.004 Unix Shell]": a hint, so it stays quiet. */
+static void write_attack(const struct pen *pen, const struct event *e)
+{
+	const struct attack_tag *tags[ATTACK_TAGS_MAX];
+	size_t count = attack_tags(e, tags);
+
+	if (!count)
+		return;
+	pen_style(pen, STYLE_DIM);
+	for (size_t i = 0; i < count; i++)
+		fprintf(pen->out, "%s%s %s", i ? ", " : " [", tags[i]->technique, tags[i]->name);
+	fputc(']', pen->out);
+	pen_style(pen, STYLE_PLAIN);
+}
+
 void line_write(const struct pen *pen, const struct event *e)
 {
 	if (e->kind == EVENT_KIND_NONE || e->kind >= EVENT_KIND_COUNT) {
@@ -459,4 +476,5 @@ void line_write(const struct pen *pen, const struct event *e)
 	for (const struct part *part = line_rows[e->kind].parts; part && part->before; part++)
 		line_write_part(pen, e, part);
 	write_redacted(pen, e);
+	write_attack(pen, e);
 }

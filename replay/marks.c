@@ -153,7 +153,7 @@ static int take_note(struct notes *s, struct bytes text, const struct note *note
 		s->result->keys++;
 	}
 	s->has_ended = note->is_end;
-	sign_hash(text, s->last);
+	hash_bytes(text, s->last);
 	memcpy(s->marks.list[s->marks.count - 1].hash, s->last, HASH_SIZE);
 	return 1;
 }

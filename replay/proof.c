@@ -125,7 +125,7 @@ static int read_leaves(struct proof *p, int dir_fd, uint64_t seq, uint64_t size)
 	for (uint64_t n = 0; n < size; n++) {
 		if (reader_next(reader, &e) != READER_RECORD || e.seq != n + 1)
 			return -EBADMSG;
-		merkle_leaf(p->tree, reader_payload(reader), p->leaves[n]);
+		merkle_leaf(reader_payload(reader), p->leaves[n]);
 		merkle_add_leaf(p->tree, p->leaves[n]);
 		r = e.seq == seq ? keep_record(p, reader, &e) : 0;
 		if (r)
@@ -137,8 +137,7 @@ static int read_leaves(struct proof *p, int dir_fd, uint64_t seq, uint64_t size)
 static json_t *path_json(struct proof *p, uint64_t seq, uint64_t size)
 {
 	uint8_t path[MERKLE_PATH_MAX][HASH_SIZE];
-	size_t length =
-		merkle_prove(p->tree, (const uint8_t(*)[HASH_SIZE])p->leaves, size, seq - 1, path);
+	size_t length = merkle_prove((const uint8_t(*)[HASH_SIZE])p->leaves, size, seq - 1, path);
 	json_t *array = json_array();
 
 	for (size_t i = 0; i < length; i++)

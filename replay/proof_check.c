@@ -32,11 +32,6 @@ static void cleanup_json(json_t **json)
 	json_decref(*json);
 }
 
-static void cleanup_merkle(struct merkle **tree)
-{
-	merkle_free(*tree);
-}
-
 static bool bad(struct check *c, const char *why)
 {
 	verify_judge(c->result, VERIFY_TAMPERED, "%s", why);
@@ -144,15 +139,15 @@ static size_t read_path(const json_t *path, uint8_t ret_path[MERKLE_PATH_MAX][HA
 	return count;
 }
 
-static bool check_path(struct check *c, struct merkle *tree, uint64_t seq)
+static bool check_path(struct check *c, uint64_t seq)
 {
 	uint8_t path[MERKLE_PATH_MAX][HASH_SIZE], leaf[HASH_SIZE];
 	size_t length = read_path(json_object_get(c->proof, "path"), path);
 
-	merkle_leaf(tree, (struct bytes){c->record, c->record_size}, leaf);
+	merkle_leaf((struct bytes){c->record, c->record_size}, leaf);
 	return (length != SIZE_MAX &&
-		merkle_check(tree, leaf, seq - 1, c->note.size, (const uint8_t(*)[HASH_SIZE])path,
-			     length, c->note.root)) ||
+		merkle_check(leaf, seq - 1, c->note.size, (const uint8_t(*)[HASH_SIZE])path, length,
+			     c->note.root)) ||
 	       bad(c, "the record is not in the tree that was signed");
 }
 
@@ -177,20 +172,16 @@ int proof_check(const json_t *proof, const json_t *event, const struct trusted_k
 {
 	struct verify_result result = {0};
 	cleanup(check) struct check c = {.proof = proof, .keys = keys, .result = &result};
-	cleanup(merkle) struct merkle *tree = NULL;
 	json_int_t seq = json_integer_value(json_object_get(proof, "seq"));
 	struct event e;
 	const char *why;
-	int r = merkle_new(&tree);
 
-	if (r)
-		return r;
 	if (strcmp(json_string_value(json_object_get(proof, "proof")) ?: "", PROOF_VERSION) != 0)
 		verify_judge(&result, VERIFY_UNKNOWN,
 			     "it is no proof of a kind that is known here");
 	else if (seq < 1 || decode(json_object_get(proof, "record"), &c.record, &c.record_size))
 		bad(&c, "it has no record");
-	else if (check_notes(&c) && check_path(&c, tree, (uint64_t)seq)) {
+	else if (check_notes(&c) && check_path(&c, (uint64_t)seq)) {
 		if (codec_decode((struct bytes){c.record, c.record_size}, &e, &why) ||
 		    e.seq != (uint64_t)seq)
 			bad(&c, "the record has another number");

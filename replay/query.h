@@ -50,8 +50,9 @@ static inline void cleanup_query(struct query **q)
 			"FIELD is a field of the canonical JSON ('vitrine schema' lists them), "   \
 			"an object of it (dst, exe, child), or kind, seq, time, exit "             \
 			"(exit_code), "                                                            \
-			"port, address, net.dst, net.src or file (path, new_path, requested, "     \
-			"exe.path).\n\n"                                                           \
+			"port, address, net.dst, net.src, file (path, new_path, requested, "       \
+			"exe.path) or attack (number or name of a technique or tactic of MITRE "   \
+			"ATT&CK).\n\n"                                                             \
 			"A text VALUE is the whole text; * stands for any characters and ? for "   \
 			"one. FIELD~VALUE looks for a part of the text and ignores the case of "   \
 			"ASCII letters. Of an array, one item has to match. A number is 1000, "    \
@@ -63,6 +64,7 @@ static inline void cleanup_query(struct query **q)
 			"next character as it is.\n\n"                                             \
 			"  kind:exec argv~curl\n"                                                  \
 			"  path:/etc/* not kind:read\n"                                            \
+			"  attack:T1059* or attack:Exfiltration\n"                                 \
 			"  net.dst:10.0.0.0/8 port:443\n"                                          \
 			"  kind:process.exit not exit:0"                                           \
 	}

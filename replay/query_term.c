@@ -3,6 +3,7 @@
  */
 #include "query_term.h"
 
+#include "../supervisor/record/attack.h"
 #include "../supervisor/record/printable.h"
 
 #include <arpa/inet.h>
@@ -27,7 +28,10 @@ static const struct {
 static const struct {
 	const char *name;
 	enum subject subject;
-} subjects[] = {{"kind", SUBJECT_KIND}, {"seq", SUBJECT_SEQ}, {"time", SUBJECT_TIME}};
+} subjects[] = {{"kind", SUBJECT_KIND},
+		{"seq", SUBJECT_SEQ},
+		{"time", SUBJECT_TIME},
+		{"attack", SUBJECT_ATTACK}};
 
 bool term_set_subject(struct term *t, const char *name)
 {
@@ -305,6 +309,7 @@ const char *term_set_value(struct term *t, const struct term_value *value)
 		read_network(bytes_of(text), true, &t->network);
 		return check_fields(t, value);
 	case SUBJECT_TEXTS:
+	case SUBJECT_ATTACK:
 		break;
 	}
 	return NULL;
@@ -464,6 +469,22 @@ static bool time_matches(const struct term *t, const struct origin *origin, cons
 	return !t->until.given || (until <= t->until.ns && !(t->before && until == t->until.ns));
 }
 
+/* A tag by the number or the name of its technique or tactic. */
+static bool attack_matches(const struct term *t, const struct event *e)
+{
+	const struct attack_tag *tags[ATTACK_TAGS_MAX];
+	size_t count = attack_tags(e, tags);
+
+	for (size_t i = 0; i < count; i++) {
+		if (t->any || pattern_match(&t->pattern, bytes_of(tags[i]->technique)) ||
+		    pattern_match(&t->pattern, bytes_of(tags[i]->name)) ||
+		    pattern_match(&t->pattern, bytes_of(tags[i]->tactic)) ||
+		    pattern_match(&t->pattern, bytes_of(tags[i]->tactic_name)))
+			return true;
+	}
+	return false;
+}
+
 bool term_match(const struct term *t, const struct origin *origin, const struct event *e)
 {
 	switch (t->subject) {
@@ -477,6 +498,8 @@ bool term_match(const struct term *t, const struct origin *origin, const struct 
 		return t->any || in_range(&t->range, e->seq);
 	case SUBJECT_TIME:
 		return t->any || time_matches(t, origin, e);
+	case SUBJECT_ATTACK:
+		return attack_matches(t, e);
 	}
 	return false;
 }

@@ -13,6 +13,7 @@ enum subject {
 	SUBJECT_KIND,
 	SUBJECT_SEQ,
 	SUBJECT_TIME,
+	SUBJECT_ATTACK, /* the tags of the event */
 };
 
 #define WILD_ANY 256 /* any number of bytes */

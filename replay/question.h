@@ -50,7 +50,8 @@ struct question_options {
 
 #define QUESTION_SESSION                                                                           \
 	"SESSION is an id, a unique beginning of one (4 digits or more), a name (the newest of "   \
-	"that name), or 'last'. The answer is taken from the journal, which is read once; where "  \
+	"that name), 'last', or the path of a bundle (FILE.tar) or of a session's directory. The " \
+	"answer is taken from the journal, which is read once; where "                             \
 	"records that matter are missing from it, the answer says so."
 
 #define QUESTION_STATUS                                                                            \

@@ -25,19 +25,17 @@ void html_raw(struct html *h, const char *text)
 
 /* ---- head ---- */
 
-static int write_head(struct html *h, const struct report *r)
+static void write_head(struct html *h, const struct report *r)
 {
 	struct asset css = asset_report_css();
-	int error;
 
 	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 	      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
 	      "script-src ",
 	      h->out);
-	error = html_write_hash(h->out, asset_report_js());
+	html_write_hash(h->out, asset_report_js());
 	fputs("; style-src ", h->out);
-	if (error == 0)
-		error = html_write_hash(h->out, css);
+	html_write_hash(h->out, css);
 	fputs("; base-uri 'none'; form-action 'none'\">\n"
 	      "<meta name=\"referrer\" content=\"no-referrer\">\n"
 	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
@@ -47,7 +45,6 @@ static int write_head(struct html *h, const struct report *r)
 	html_raw(h, "</title>\n<style>");
 	fwrite(css.text, 1, css.size, h->out);
 	fputs("</style>\n</head>\n<body>\n", h->out);
-	return error;
 }
 
 static void write_title(struct html *h, const struct report *r)
@@ -275,9 +272,8 @@ int report_write_html(const struct report *r, FILE *out)
 	struct html h = {0};
 	int error = html_open(&h, out);
 
-	if (error == 0)
-		error = write_head(&h, r);
 	if (error == 0) {
+		write_head(&h, r);
 		write_title(&h, r);
 		write_summary(&h, r);
 		write_lanes(&h, r);

@@ -1,6 +1,7 @@
 /*
  * The first part of a report: what a reader with ten seconds wants to know, a row each.
  */
+#include "attack_text.h"
 #include "contacts_text.h"
 #include "report.h"
 #include "units.h"
@@ -200,6 +201,31 @@ static bool row_denied(const struct report *r, const struct pen *pen)
 	return true;
 }
 
+/* Techniques, each once, however many rules lead to it. */
+static bool row_attack(const struct report *r, const struct pen *pen)
+{
+	const struct tally *t = r->tally;
+	bool any = false;
+
+	for (size_t i = 0; attack_rule(i); i++) {
+		uint64_t times = 0;
+		bool is_first = true;
+
+		for (size_t k = 0; attack_rule(k); k++) {
+			if (strcmp(attack_rule(i)->technique, attack_rule(k)->technique) != 0)
+				continue;
+			times += t->attacks[k];
+			is_first &= k >= i;
+		}
+		if (!times || !is_first)
+			continue;
+		fprintf(pen->out, "%s%s %s %" PRIu64, any ? ", " : "", attack_rule(i)->technique,
+			attack_rule(i)->name, times);
+		any = true;
+	}
+	return any;
+}
+
 static bool row_lost(const struct report *r, const struct pen *pen)
 {
 	tally_write_lost(r->tally, pen);
@@ -259,9 +285,12 @@ static bool row_integrity(const struct report *r, const struct pen *pen)
 }
 
 const struct report_row report_rows[] = {
-	{"Command", row_command},   {"Verdict", row_verdict},	  {"When", row_when},
-	{"Asked by", row_who},	    {"Sandbox", row_sandbox},	  {"Ran", row_ran},
-	{"Programs", row_programs}, {"Changed", row_changed},	  {"Contacted", row_contacted},
-	{"Denied", row_denied},	    {"Lost", row_lost},		  {"Redacted", row_redacted},
-	{"Cut", row_cut},	    {"Integrity", row_integrity}, {0},
+	{"Command", row_command},     {"Verdict", row_verdict},
+	{"When", row_when},	      {"Asked by", row_who},
+	{"Sandbox", row_sandbox},     {"Ran", row_ran},
+	{"Programs", row_programs},   {"Changed", row_changed},
+	{"Contacted", row_contacted}, {"Denied", row_denied},
+	{"Techniques", row_attack},   {"Lost", row_lost},
+	{"Redacted", row_redacted},   {"Cut", row_cut},
+	{"Integrity", row_integrity}, {0},
 };

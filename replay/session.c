@@ -3,6 +3,8 @@
  */
 #include "session.h"
 
+#include "bundle.h"
+
 #include "../supervisor/record/cleanup.h"
 #include "../supervisor/record/printable.h"
 
@@ -11,6 +13,7 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define STAT_START 22 /* field of /proc/<pid>/stat: start of the process, in ticks since boot */
 
@@ -122,23 +125,74 @@ static struct session session_take(struct session *s)
 	return taken;
 }
 
+bool session_is_path(const char *what)
+{
+	size_t length = strlen(what);
+
+	return strchr(what, '/') || (length > 4 && !strcmp(what + length - 4, ".tar"));
+}
+
+static int open_in_state(struct session *s, const char *state, const char *what, const char *called,
+			 FILE *errors)
+{
+	cleanup(close_fd) int state_fd = -1;
+	int r = state_open(state, called, errors, &state_fd);
+
+	if (r < 0)
+		return r;
+	r = store_find(state_fd, what, &s->manifest, &s->dir_fd);
+	if (r < 0)
+		say_not_found(errors, called, state, what, r);
+	return r;
+}
+
+static int open_bundle(struct session *s, FILE *in)
+{
+	int r = scratch_make(s->scratch, sizeof(s->scratch));
+
+	if (!r) {
+		s->dir_fd = open(s->scratch, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		r = s->dir_fd < 0 ? -errno : bundle_unpack(in, s->dir_fd);
+	}
+	if (!r)
+		r = manifest_read(s->dir_fd, &s->manifest);
+	s->manifest.supervisor_pid = 0; /* it was one of another host */
+	return r;
+}
+
+static int open_path(struct session *s, const char *what, const char *called, FILE *errors)
+{
+	struct printable printable = printable_for(errors, 200);
+	cleanup(fclose) FILE *in = fopen(what, "re");
+	struct stat st;
+	int r = in && !fstat(fileno(in), &st) ? 0 : -errno;
+
+	if (!r && S_ISDIR(st.st_mode)) {
+		s->dir_fd = open(what, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		r = s->dir_fd < 0 ? -errno : manifest_read(s->dir_fd, &s->manifest);
+	} else if (!r) {
+		r = open_bundle(s, in);
+	}
+	if (r) {
+		fprintf(errors, "%s: ", called);
+		printable_word(errors, &printable, bytes_of(what));
+		fprintf(errors, ": %s\n",
+			r == -EBADMSG ? "neither a whole bundle nor the directory of a session; "
+					"'vitrine verify' says more"
+				      : strerror(-r));
+	}
+	return r;
+}
+
 int session_open(const char *state, const char *what, const char *called, FILE *errors,
 		 struct session *ret_session)
 {
 	cleanup(session) struct session s = SESSION_NONE;
-	cleanup(close_fd) int state_fd = -1;
-	int r;
+	int r = session_is_path(what) ? open_path(&s, what, called, errors)
+				      : open_in_state(&s, state, what, called, errors);
 
-	r = state_open(state, called, errors, &state_fd);
 	if (r < 0)
 		return r;
-
-	r = store_find(state_fd, what, &s.manifest, &s.dir_fd);
-	if (r < 0) {
-		say_not_found(errors, called, state, what, r);
-		return r;
-	}
-
 	r = reader_open(s.dir_fd, &s.reader);
 	if (r < 0) {
 		fprintf(errors, "%s: session %s: cannot read its journal: %s\n", called,
@@ -155,5 +209,6 @@ void session_close(struct session *s)
 	manifest_free(&s->manifest);
 	if (s->dir_fd >= 0)
 		close(s->dir_fd);
+	scratch_remove(s->scratch);
 	*s = SESSION_NONE;
 }

@@ -12,17 +12,22 @@ struct session {
 	struct manifest manifest;
 	int dir_fd;
 	struct reader *reader;
+	char scratch[64]; /* a directory to remove at the end; "": none */
 };
 
 #define SESSION_NONE ((struct session){.dir_fd = -1})
 
 /*
- * Find @what (an id, a unique prefix, a name, or "last") below @state and open its journal. On
- * failure one line on @errors says why, as @called. 0 or -errno.
+ * Find @what (an id, a unique prefix, a name, or "last") below @state and open its journal. What
+ * has a slash in it or ends in ".tar" is a path: of a bundle, which is unpacked where nobody else
+ * looks, or of a session's directory. On failure one line on @errors says why, as @called. 0 or
+ * -errno.
  */
 int session_open(const char *state, const char *what, const char *called, FILE *errors,
 		 struct session *ret_session);
 void session_close(struct session *s);
+
+bool session_is_path(const char *what);
 
 /* True while the vitrined that runs the session is alive, as far as this machine can tell. */
 bool manifest_is_alive(const struct manifest *m);

@@ -5,13 +5,13 @@
 
 #include "../supervisor/record/base64.h"
 #include "../supervisor/record/cleanup.h"
+#include "../supervisor/record/hash.h"
 #include "../supervisor/record/ledger_write.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
-#include <openssl/evp.h>
 #include <string.h>
 
 #define CHUNK (64u << 10)
@@ -21,30 +21,26 @@ static void cleanup_json(json_t **json)
 	json_decref(*json);
 }
 
-static void cleanup_digest(EVP_MD_CTX **digest)
-{
-	EVP_MD_CTX_free(*digest);
-}
-
 /* ---- the statement ---- */
 
 static int hash_file(int dir_fd, const char *name, uint8_t ret_hash[HASH_SIZE])
 {
 	cleanup(close_fd) int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	cleanup(digest) EVP_MD_CTX *digest = EVP_MD_CTX_new();
 	cleanup(free) uint8_t *chunk = malloc(CHUNK);
+	struct hash h;
 	ssize_t n;
 
 	if (fd < 0)
 		return -errno;
-	if (!digest || !chunk || EVP_DigestInit_ex(digest, EVP_sha256(), NULL) != 1)
+	if (!chunk)
 		return -ENOMEM;
+	hash_begin(&h);
 	while ((n = read(fd, chunk, CHUNK)) > 0)
-		if (EVP_DigestUpdate(digest, chunk, (size_t)n) != 1)
-			return -EIO;
+		hash_add(&h, chunk, (size_t)n);
 	if (n < 0)
 		return -errno;
-	return EVP_DigestFinal_ex(digest, ret_hash, NULL) == 1 ? 0 : -EIO;
+	hash_end(&h, ret_hash);
+	return 0;
 }
 
 static int hash_member(const struct member *m, char ret_hex[2 * HASH_SIZE + 1])
@@ -53,7 +49,7 @@ static int hash_member(const struct member *m, char ret_hex[2 * HASH_SIZE + 1])
 	int r = 0;
 
 	if (m->text)
-		sign_hash((struct bytes){m->text, m->size}, hash);
+		hash_bytes((struct bytes){m->text, m->size}, hash);
 	else
 		r = hash_file(m->dir_fd, m->name, hash);
 	for (size_t i = 0; !r && i < HASH_SIZE; i++)

@@ -142,6 +142,19 @@ static void add_amounts(struct tally *t, const struct event *e)
 	}
 }
 
+static void add_attacks(struct tally *t, const struct event *e)
+{
+	const struct attack_tag *tags[ATTACK_TAGS_MAX];
+	size_t count = attack_tags(e, tags);
+
+	for (size_t i = 0; i < count; i++) {
+		size_t number = attack_rule_number(tags[i]);
+
+		if (!t->attacks[number]++)
+			t->attack_firsts[number] = e->seq;
+	}
+}
+
 int tally_add(struct tally *t, const struct event *e)
 {
 	if (!t->records++)
@@ -158,6 +171,7 @@ int tally_add(struct tally *t, const struct event *e)
 	t->classes[kind_table[e->kind].class]++;
 	add_marks(t, e);
 	add_amounts(t, e);
+	add_attacks(t, e);
 	if (e->kind == EVENT_session_start)
 		return kept_set(&t->start, e);
 	if (e->kind == EVENT_session_end)

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "../supervisor/record/attack.h"
 #include "../supervisor/record/event.h"
 #include "../supervisor/record/reader.h"
 #include "counts.h"
@@ -32,9 +33,11 @@ struct tally {
 	uint64_t damages;
 	uint64_t failed_connects, failed_exits, unproven_paths;
 	uint64_t bytes_written, bytes_sent, bytes_received;
-	struct peers names;	/* that were asked for, connected to or greeted */
-	struct peers addresses; /* that connections and datagrams went to */
-	struct kept start, end; /* session.start and session.end */
+	struct peers names;			  /* that were asked for, connected to or greeted */
+	struct peers addresses;			  /* that connections and datagrams went to */
+	uint64_t attacks[ATTACK_RULES_MAX];	  /* events that have the tag of a rule */
+	uint64_t attack_firsts[ATTACK_RULES_MAX]; /* seq of the first of them */
+	struct kept start, end;			  /* session.start and session.end */
 	uint64_t first_boot_ns, last_boot_ns, last_time_ns;
 };
 

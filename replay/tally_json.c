@@ -2,6 +2,7 @@
  * Members of an object, one subject a function.
  */
 #include "tally_json.h"
+#include "attack_text.h"
 
 #include "../supervisor/record/cleanup.h"
 
@@ -97,4 +98,5 @@ void tally_write_json(const struct tally *t, struct document *d)
 	document_u64(d, "other_names", t->names.others);
 	write_peers(&t->addresses, d, "addresses");
 	document_u64(d, "other_addresses", t->addresses.others);
+	attack_text_write_json(t, d);
 }

@@ -402,10 +402,9 @@ static int check_journal(struct check *c, int dir_fd)
 			verify_judge(c->result, VERIFY_UNKNOWN, "there is no journal");
 		return 0;
 	}
-	if (!r)
-		r = reader_check_content(c->reader);
 	if (r)
 		return r;
+	reader_check_content(c->reader);
 	read_records(c);
 	check_heads(c, dir_fd);
 	check_session(c);

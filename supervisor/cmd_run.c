@@ -314,6 +314,8 @@ const struct command command_run = {
 		{"state", 0, "DIR", "state directory; without --socket, of a private vitrined", OPTION_TEXT, AT(state)},
 		{"socket", 0, "PATH", "control socket of the vitrined to use", OPTION_TEXT, AT(socket)},
 		{"workspace", 0, "DIR", "directory of the host that is writable as /workspace", OPTION_TEXT, AT(workspace)},
+		{"rootfs", 0, "NAME|DIR", "root file system that the session starts from: a template, or a directory with a slash in its name",
+		 OPTION_TEXT, AT(rootfs)},
 		{"net", 0, "NET", "network of the session", OPTION_CHOICE, AT(net), .choices = run_nets},
 		{"tenant", 0, "TENANT", "tenant that the session belongs to", OPTION_TEXT, AT(tenant)},
 		{"label", 0, "KEY=VALUE", "a label of the session", OPTION_TEXTS, AT(labels)},
@@ -356,11 +358,13 @@ const struct command command_run = {
 		 "  memory     bytes of memory, swap and files in memory included; what needs more is killed\n"
 		 "  pids       processes and threads alive at once\n"
 		 "  cpu        processors: 0.5 is half of one\n"
+		 "  cpu_weight share of processors where others want them too: 1 to 10000, 100 is everybody's\n"
+		 "  io         bytes a second from and to each disk; what is throttled is not counted as a hit\n"
 		 "  wall       time of the command: seconds, or 500ms, 8s, 5m, 2h; then everything is killed\n"
 		 "  disk       bytes of files outside of /workspace (2G if not given)\n"
 		 "  inodes     files outside of /workspace (1000000 if not given)\n"
 		 "  files      open files of each process\n"
-		 "  file_size  bytes of each file\n"
+		 "  file_size  bytes of each file; who writes past it gets SIGXFSZ\n"
 		 "  output     bytes that the command writes to its streams; then everything is killed"},
 		{"EXAMPLES",
 		 "  vitrine run --workspace . -- make test\n"

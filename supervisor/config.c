@@ -23,6 +23,10 @@ const struct setting config_settings[] = {
 	{"metrics", SETTING_LISTEN,
 	 .doc = "Where metrics are served: unix:/PATH, or a loopback address and port. Default: "
 		"nowhere."},
+	{"readers_group", SETTING_NAME, .max = 32, .otherwise = "\"vitrine-export\"",
+	 .doc = "Group that may read records. Where the host has none of this name, only root and "
+		"the "
+		"recorder may."},
 	{"recorder_user", SETTING_NAME, .max = 32, .otherwise = "\"vitrine-recorder\"",
 	 .doc = "User that the recorder runs as. Where the host has none of this name it runs as "
 		"uid and gid 64742."},
@@ -69,6 +73,7 @@ static void borrow_values(struct config *c)
 	c->socket = json_string_value(json_object_get(c->values, "socket"));
 	c->key_file = json_string_value(json_object_get(c->values, "key_file"));
 	c->metrics = json_string_value(json_object_get(c->values, "metrics"));
+	c->readers_group = json_string_value(json_object_get(c->values, "readers_group"));
 	c->recorder_user = json_string_value(json_object_get(c->values, "recorder_user"));
 	c->ring_bytes = json_integer_value(json_object_get(c->values, "ring_bytes"));
 	c->rings = json_integer_value(json_object_get(c->values, "rings"));

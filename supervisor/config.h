@@ -11,6 +11,7 @@ struct config {
 	const char *socket;
 	const char *key_file;
 	const char *metrics; /* where they are served; NULL: nowhere */
+	const char *readers_group;
 	const char *recorder_user;
 	uint64_t ring_bytes;
 	uint32_t rings;

@@ -5,20 +5,19 @@
 #include "doctor.h"
 
 #include "record/cleanup.h"
+#include "sandbox/landlock_wall.h"
 #include "sandbox/mount.h"
 #include "sandbox/namespaces.h"
 #include "sandbox/watch.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/landlock.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #define AS_ROOT "run vitrine doctor as root"
@@ -214,14 +213,24 @@ void doctor_seccomp(const struct doctor_subject *subject, struct finding *ret_fi
 
 void doctor_landlock(const struct doctor_subject *subject, struct finding *ret_finding)
 {
-	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+	int abi = landlock_wall_abi();
 
 	(void)subject;
-	if (abi > 0)
-		finding_ok(ret_finding, "ABI %ld", abi);
+	if (abi >= LANDLOCK_WALL_WHOLE)
+		finding_ok(ret_finding,
+			   "ABI %d: device nodes, abstract sockets and signals are walled", abi);
+	else if (abi > 0)
+		finding_degraded(ret_finding,
+				 "a session with the host's network reaches abstract sockets of "
+				 "the host",
+				 "boot a kernel whose Landlock has ABI 6, or run sessions without "
+				 "the host's network",
+				 "ABI %d", abi);
 	else
-		finding_degraded(ret_finding, "programs in a session cannot confine themselves",
+		finding_degraded(ret_finding,
+				 "sessions have no second wall, and one with the host's network "
+				 "reaches abstract sockets of the host",
 				 "boot a kernel with CONFIG_SECURITY_LANDLOCK=y, with landlock in "
 				 "its lsm= list",
-				 "not there: %s", strerror(errno));
+				 "not there: %s", strerror(-abi));
 }

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <pwd.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -50,6 +51,28 @@ static int find_recorder_user(struct host *h, struct fault *f)
 	return 0;
 }
 
+static int find_readers(struct host *h, struct fault *f)
+{
+	struct group group, *found = NULL;
+	char room[16384];
+
+	(void)f; /* the host needs no such group */
+	h->has_readers =
+		getgrnam_r(h->config.readers_group, &group, room, sizeof(room), &found) == 0 &&
+		found;
+	if (h->has_readers)
+		h->readers_gid = found->gr_gid;
+	return 0;
+}
+
+/* The readers may list what is in @fd, and whoever else may only pass through it. */
+static int let_readers_list(const struct host *h, int fd)
+{
+	if (!h->has_readers)
+		return 0;
+	return fchown(fd, (uid_t)-1, h->readers_gid) < 0 || fchmod(fd, 0751) < 0 ? -errno : 0;
+}
+
 /* Nobody but root may change what stands in the state directory. */
 static int check_directory(int fd, const char *path, struct fault *f)
 {
@@ -85,6 +108,10 @@ static int open_state(struct host *h, struct fault *f)
 		openat(h->state_fd, "sessions", O_DIRECTORY | O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (h->sessions_fd < 0)
 		return fault_set(f, -errno, "state", "%s/sessions: %s", path, strerror(errno));
+	r = let_readers_list(h, h->sessions_fd);
+	if (r < 0)
+		return fault_set(f, r, "state", "%s/sessions: for group %s: %s", path,
+				 h->config.readers_group, strerror(-r));
 	return check_directory(h->sessions_fd, path, f);
 }
 
@@ -159,8 +186,8 @@ int host_open(const struct config *config, const struct log *log, sd_event *loop
 	      struct host *ret_host, struct fault *ret_fault)
 {
 	static int (*const steps[])(struct host *, struct fault *) = {
-		start_launcher,	    open_state,	  load_key,	make_shapes,	host_metrics_open,
-		find_recorder_user, open_cgroups, load_sensors, start_recorder,
+		start_launcher,	   find_readers,       open_state,   load_key,	   make_shapes,
+		host_metrics_open, find_recorder_user, open_cgroups, load_sensors, start_recorder,
 	};
 
 	*ret_host = (struct host){
@@ -173,6 +200,7 @@ int host_open(const struct config *config, const struct log *log, sd_event *loop
 		.daemon_page = METRICS_PAGE_NONE,
 		.recorder_page = METRICS_PAGE_NONE,
 	};
+	templates_init(&ret_host->templates);
 	raise_descriptor_limit();
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		int r = steps[i](ret_host, ret_fault);
@@ -204,6 +232,7 @@ void host_close(struct host *h)
 	if (h->state_fd >= 0)
 		close(h->state_fd);
 	h->sessions_fd = h->state_fd = -1;
+	templates_free(&h->templates);
 	shapes_free(h->shapes);
 	h->shapes = NULL;
 	explicit_bzero(h->key, sizeof(h->key));

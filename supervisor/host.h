@@ -11,6 +11,7 @@
 #include "metrics/page.h"
 #include "recorder_client.h"
 #include "sandbox/sandbox.h"
+#include "templates.h"
 
 #include <limits.h>
 #include <systemd/sd-event.h>
@@ -27,6 +28,9 @@ struct host {
 	int state_fd, sessions_fd;
 	uid_t recorder_uid;
 	gid_t recorder_gid;
+	gid_t readers_gid;
+	bool has_readers; /* somebody but root and the recorder may read records */
+	struct templates templates;
 	struct launcher *launcher;
 	struct cgroup_root cgroups;
 	struct sensors *sensors;

@@ -66,14 +66,21 @@ static const struct limit {
 	{"file_size", UNIT_BYTES, 1, NUMBER_MAX, AT(file_size_bytes), "Size of each file."},
 	{"output", UNIT_BYTES, 1, NUMBER_MAX, AT(output_bytes),
 	 "Bytes that the command may write to standard output, standard error or its terminal."},
+	{"cpu_weight", UNIT_NUMBER, 1, 10000, AT(cpu_weight),
+	 "Share of processors where others want them too, from 1 to 10000; 100 is everybody's who "
+	 "has not asked."},
+	{"io", UNIT_BYTES, 4096, NUMBER_MAX, AT(io_bytes),
+	 "Bytes a second that may be read from each disk, and as many that may be written; at "
+	 "least 4K."},
 #undef AT
 };
 
 #define LIMIT_COUNT (sizeof(limits) / sizeof(limits[0]))
 
 const char limit_settings_allowed[] =
-	"an object of memory, disk, file_size, output (bytes, or as \"64M\"), pids, inodes, files "
-	"(numbers), cpu (\"1.5\") and wall (seconds, or as \"500ms\", \"2m\")";
+	"an object of memory, disk, file_size, output, io (bytes, or as \"64M\"), pids, inodes, "
+	"files, "
+	"cpu_weight (numbers), cpu (\"1.5\") and wall (seconds, or as \"500ms\", \"2m\")";
 
 static const struct limit *find_limit(const char *name)
 {

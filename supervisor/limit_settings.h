@@ -8,9 +8,9 @@
 
 /* What is in force; 0: no limit. */
 struct limit_values {
-	uint64_t memory_bytes, pids, cpu_milli, wall_ms;
+	uint64_t memory_bytes, pids, cpu_milli, cpu_weight, wall_ms;
 	uint64_t disk_bytes, inodes;
-	uint64_t files, file_size_bytes, output_bytes;
+	uint64_t files, file_size_bytes, output_bytes, io_bytes;
 };
 
 /* For the table of types of settings. */

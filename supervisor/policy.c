@@ -7,11 +7,12 @@
 #include "policy.h"
 
 #include "jansson_cleanup.h"
+#include "record/hash.h"
+#include "record/printable.h"
 #include "redact/detector.h"
 #include "redact/shapes.h"
 
 #include <errno.h>
-#include <openssl/evp.h>
 #include <string.h>
 
 /* Reads that matter by default: the places of credentials, and all of /workspace. */
@@ -60,6 +61,14 @@ const struct setting policy_settings[] = {
 	 .doc = "The ring between kernel and recorder has to hold at least so many bytes; 0: as "
 		"the "
 		"daemon has it."},
+	{"rootfs", SETTING_ROOTFS, .max = 64, .otherwise = "\"host\"",
+	 .doc = "Root file system that the session starts from: \"host\" is the host's programs "
+		"and what everybody may read of its /etc; else the name of a template (vitrine "
+		"template), or a directory, which only root may give."},
+	{"seccomp_allow", SETTING_ALLOWED_CALLS, .max = 256, .otherwise = "[]",
+	 .doc = "System calls that are refused by default and that this session may make; only "
+		"those "
+		"that `vitrine seccomp` marks as allowable, with what it costs the record."},
 	{"seccomp_deny", SETTING_CALLS, .max = 256, .otherwise = "[]",
 	 .doc = "System calls that fail with EPERM beyond those that always do; each try is "
 		"recorded as an attempt."},
@@ -124,15 +133,13 @@ static json_t *sorted_names(json_t *set)
 	return take(array);
 }
 
-static int digest_text(const char *text, char ret_hex[65])
+static void digest_text(const char *text, char ret_hex[65])
 {
-	unsigned char digest[32];
+	uint8_t digest[HASH_SIZE];
 
-	if (!EVP_Digest(text, strlen(text), digest, NULL, EVP_sha256(), NULL))
-		return -ENOMEM;
+	hash_bytes(bytes_of(text), digest);
 	for (size_t i = 0; i < sizeof(digest); i++)
 		snprintf(ret_hex + 2 * i, 3, "%02x", digest[i]);
-	return 0;
 }
 
 /* The canonical text of @p: keys sorted, no blanks, of the environment only names. */
@@ -147,7 +154,19 @@ static int record_policy(struct policy *p, const json_t *env)
 		return -ENOMEM;
 
 	p->recorded = json_dumps(recorded, JSON_SORT_KEYS | JSON_COMPACT);
-	return p->recorded ? digest_text(p->recorded, p->sha256) : -ENOMEM;
+	if (!p->recorded)
+		return -ENOMEM;
+	digest_text(p->recorded, p->sha256);
+	return 0;
+}
+
+static void take_calls(const json_t *names, struct syscall_set *set)
+{
+	for (size_t i = 0; i < json_array_size(names); i++) {
+		const char *name = json_string_value(json_array_get(names, i));
+
+		syscall_set_add(set, (uint32_t)syscall_number(name));
+	}
 }
 
 static void borrow_values(struct policy *p)
@@ -155,6 +174,7 @@ static void borrow_values(struct policy *p)
 	const json_t *v = p->values;
 
 	p->net = json_string_value(json_object_get(v, "net"));
+	p->rootfs = json_string_value(json_object_get(v, "rootfs"));
 	p->user = json_string_value(json_object_get(v, "user"));
 	p->output = json_string_value(json_object_get(v, "output"));
 	p->on_loss = json_string_value(json_object_get(v, "on_loss"));
@@ -166,14 +186,25 @@ static void borrow_values(struct policy *p)
 	p->secrets = json_object_get(v, "secrets");
 	p->redact_off = json_object_get(v, "redact_off");
 	p->seccomp_deny = json_object_get(v, "seccomp_deny");
-	for (size_t i = 0; i < json_array_size(p->seccomp_deny); i++) {
-		const char *name = json_string_value(json_array_get(p->seccomp_deny, i));
-
-		syscall_set_add(&p->denied, (uint32_t)syscall_number(name));
-	}
+	p->seccomp_allow = json_object_get(v, "seccomp_allow");
+	take_calls(p->seccomp_deny, &p->syscalls.denied);
+	take_calls(p->seccomp_allow, &p->syscalls.allowed);
 	p->output_cap = json_integer_value(json_object_get(v, "output_cap"));
 	p->disk_wait_s = json_integer_value(json_object_get(v, "disk_wait_s"));
 	p->ring_bytes = json_integer_value(json_object_get(v, "ring_bytes"));
+}
+
+static int check_calls(const struct policy *p, struct fault *f)
+{
+	for (uint32_t call = 0; call < SYSCALL_SET_NUMBERS; call++)
+		if (syscall_set_has(&p->syscalls.denied, call) &&
+		    syscall_set_has(&p->syscalls.allowed, call))
+			return fault_set(
+				f, -EINVAL, "bad_setting",
+				"seccomp_allow: %s: is in seccomp_deny too; allowed: in one "
+				"of the two",
+				syscall_name(call));
+	return 0;
 }
 
 /* A rule that is not there is a mistake, not a wish. */
@@ -208,7 +239,9 @@ int policy_make(const json_t *given, const json_t *env, struct policy *ret_polic
 	if (limit_settings_read(json_object_get(p.values, "limits"), &p.limits) < 0)
 		return fault_set(ret_fault, -ENOMEM, "no_memory", "out of memory");
 	borrow_values(&p);
-	r = check_rules(&p, ret_fault);
+	r = check_calls(&p, ret_fault);
+	if (r == 0)
+		r = check_rules(&p, ret_fault);
 	if (r < 0)
 		return r;
 	r = record_policy(&p, env);

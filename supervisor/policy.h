@@ -15,15 +15,17 @@ extern const struct setting policy_settings[];
 
 /* The policy in force: complete, checked, and what of it the record holds. */
 struct policy {
-	json_t *values;	 /* owned; the texts below are borrowed from it */
-	const char *net; /* none, host */
+	json_t *values;	    /* owned; the texts below are borrowed from it */
+	const char *net;    /* none, host */
+	const char *rootfs; /* "host", name of a template, or directory */
 	const char *user;
 	const char *output; /* full, meta, none */
 	const char *on_loss;
 	const char *workspace; /* NULL: none */
 	const char *tenant;    /* NULL: none */
-	const json_t *watch_reads, *env, *labels, *secrets, *seccomp_deny, *redact_off;
-	struct syscall_set denied; /* seccomp_deny */
+	const json_t *watch_reads, *env, *labels, *secrets, *seccomp_deny, *seccomp_allow,
+		*redact_off;
+	struct syscall_changes syscalls; /* seccomp_deny, seccomp_allow */
 	uint64_t output_cap, disk_wait_s, ring_bytes;
 	struct limit_values limits;
 	char *recorded; /* owned: canonical JSON; of env only the names, sorted */

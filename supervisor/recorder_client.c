@@ -166,7 +166,7 @@ int recorder_open(struct recorder *r, const struct recorder_open *o)
 	ride(&riders, "root_mount", o->root_mount_fd);
 	return send_message(
 		r,
-		json_pack("{s:s, s:s, s:I, s:I, s:I, s:s, s:I, s:s, s:I, s:I, s:O, s:O, s:O?, "
+		json_pack("{s:s, s:s, s:I, s:I, s:I, s:s, s:I, s:s, s:I, s:I, s:O, s:O, s:O, s:O?, "
 			  "s:O?, s:O?, "
 			  "s:I, s:I}",
 			  "request", "open", "session", o->session, "slot", (json_int_t)o->slot,
@@ -176,9 +176,9 @@ int recorder_open(struct recorder *r, const struct recorder_open *o)
 			  "output_cap", (json_int_t)o->policy->output_cap, "output_limit",
 			  (json_int_t)o->policy->limits.output_bytes, "watch_reads",
 			  o->policy->watch_reads, "seccomp_deny", o->policy->seccomp_deny,
-			  "redact_off", o->policy->redact_off, "secrets", o->secrets, "key", o->key,
-			  "uid_base", (json_int_t)o->uid_base, "uid_count",
-			  (json_int_t)o->uid_count),
+			  "seccomp_allow", o->policy->seccomp_allow, "redact_off",
+			  o->policy->redact_off, "secrets", o->secrets, "key", o->key, "uid_base",
+			  (json_int_t)o->uid_base, "uid_count", (json_int_t)o->uid_count),
 		&riders);
 }
 

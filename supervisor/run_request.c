@@ -7,6 +7,8 @@
 #include "control.h"
 #include "jansson_cleanup.h"
 #include "policy.h"
+#include "record/store.h"
+#include "template_directory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -220,6 +222,43 @@ static int add_workspace(const struct run_options *o, json_t *message, struct fa
 	return 0;
 }
 
+/* Root itself says what a directory is: the daemon shall not wait until all of it is read. */
+static int add_directory(const struct run_options *o, json_t *message, const char *rootfs,
+			 struct fault *f)
+{
+	cleanup(free) char *path = realpath(rootfs, NULL);
+	struct template_sum sum;
+
+	if (!path)
+		return fault_set(f, -errno, "usage", "--rootfs %s: %s", rootfs, strerror(errno));
+	if (geteuid() != 0)
+		return fault_set(f, -EPERM, "usage",
+				 "--rootfs %s: only root may use a directory as root file system; "
+				 "a template that root added may be used by its name",
+				 rootfs);
+	int r = template_of_directory(o->state ? o->state : STORE_DEFAULT_STATE, path, &sum, f);
+	if (r < 0)
+		return r;
+	json_object_set_new(message, "rootfs", json_string(path));
+	json_object_set_new(message, "template",
+			    json_pack("{s:s, s:s}", "digest", sum.digest, "stamp", sum.stamp));
+	return 0;
+}
+
+static int add_rootfs(const struct run_options *o, json_t *message, struct fault *f)
+{
+	const json_t *policy = json_object_get(message, "policy");
+	const char *rootfs =
+		o->rootfs ? o->rootfs : json_string_value(json_object_get(policy, "rootfs"));
+
+	if (!rootfs)
+		return 0;
+	if (strchr(rootfs, '/'))
+		return add_directory(o, message, rootfs, f);
+	json_object_set_new(message, "rootfs", json_string(rootfs));
+	return 0;
+}
+
 static void add_text(json_t *message, const char *key, const char *text)
 {
 	if (text)
@@ -278,6 +317,8 @@ int run_request_make(const struct run_options *o, int argument_count, char **com
 		r = add_policy(o, message, ret_ring_bytes, ret_fault);
 	if (r == 0)
 		r = add_workspace(o, message, ret_fault);
+	if (r == 0)
+		r = add_rootfs(o, message, ret_fault);
 	if (r == 0)
 		r = add_state(o, message, ret_fault);
 	if (r < 0)

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 struct run_options {
-	const char *name, *policy, *state, *socket, *workspace, *tenant, *cwd;
+	const char *name, *policy, *state, *socket, *workspace, *rootfs, *tenant, *cwd;
 	int net, on_loss, user; /* index into the choices below; -1: not given */
 	int tty;		/* 0, 1; -1: not given */
 	struct option_texts labels, env, secrets, limits;

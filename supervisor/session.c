@@ -140,6 +140,7 @@ static struct session *new_session(struct host *h)
 		return NULL;
 	s->host = h;
 	s->dir_fd = s->slot_fd = -1;
+	s->template = TEMPLATE_USE_NONE;
 	s->streams = (struct streams)STREAMS_NONE;
 	s->started_boot_ns = session_clock_ns(CLOCK_BOOTTIME);
 	return s;

@@ -31,8 +31,16 @@ static int open_directory(int sessions_fd, const char *id)
 	return fd < 0 ? -errno : fd;
 }
 
-int session_dir_create(int sessions_fd, uid_t uid, gid_t gid, char ret_id[SESSION_ID_LENGTH + 1],
-		       int *ret_fd)
+/* With the group's bit on a directory, what is made in it is the group's, whoever makes it. */
+static int give(int fd, const struct session_dir_owner *owner)
+{
+	if (fchown(fd, owner->uid, owner->gid) < 0)
+		return -errno;
+	return owner->group_reads && fchmod(fd, S_ISGID | 0750) < 0 ? -errno : 0;
+}
+
+int session_dir_create(int sessions_fd, const struct session_dir_owner *owner,
+		       char ret_id[SESSION_ID_LENGTH + 1], int *ret_fd)
 {
 	char id[SESSION_ID_LENGTH + 1];
 	int r = -EEXIST;
@@ -48,8 +56,10 @@ int session_dir_create(int sessions_fd, uid_t uid, gid_t gid, char ret_id[SESSIO
 	cleanup(close_fd) int fd = open_directory(sessions_fd, id);
 	if (fd < 0)
 		r = fd;
-	else if (flock(fd, LOCK_EX | LOCK_NB) < 0 || fchown(fd, uid, gid) < 0)
+	else if (flock(fd, LOCK_EX | LOCK_NB) < 0)
 		r = -errno;
+	else
+		r = give(fd, owner);
 	if (r < 0) {
 		unlinkat(sessions_fd, id, AT_REMOVEDIR);
 		return r;

@@ -6,12 +6,19 @@
 
 #include <sys/types.h>
 
+/* Whose a session's directory is: the recorder's, which writes the journal there. */
+struct session_dir_owner {
+	uid_t uid;
+	gid_t gid;
+	bool group_reads; /* the group reads all that is made in it; else nobody but @uid does */
+};
+
 /*
- * Make a directory with a new random id. It belongs to the recorder, which writes the journal
- * there, and is locked (flock) as long as *ret_fd or a duplicate of it is open. 0 or -errno.
+ * Make a directory with a new random id, locked (flock) as long as *ret_fd or a duplicate of it is
+ * open. 0 or -errno.
  */
-int session_dir_create(int sessions_fd, uid_t uid, gid_t gid, char ret_id[SESSION_ID_LENGTH + 1],
-		       int *ret_fd);
+int session_dir_create(int sessions_fd, const struct session_dir_owner *owner,
+		       char ret_id[SESSION_ID_LENGTH + 1], int *ret_fd);
 
 /* Open and lock that of a session that was. -EAGAIN: somebody still writes in it. 0 or -errno. */
 int session_dir_open(int sessions_fd, const char *id, int *ret_fd);

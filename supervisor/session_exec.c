@@ -80,13 +80,11 @@ static void take_status(struct session *s, const struct sandbox_status *status)
 		s->verdict.cpu_ns = status->cpu_ns;
 		s->verdict.memory_peak = status->memory_peak;
 		ended = verdict_of_wait_status(status->wait_status);
-		if (ended.reason == VERDICT_SIGNAL && ended.signal == s->signal_sent)
-			ended.by = s->signal_by;
-		session_limits_explain(s, &ended);
+		session_explain_death(s, s->exec_cgroup, &ended);
 		verdict_decide(&s->verdict, &ended);
 		break;
 	case SANDBOX_GONE:
-		session_limits_explain(s, &gone);
+		session_explain_death(s, sandbox_info(s->sandbox)->cgroup, &gone);
 		verdict_decide(&s->verdict, &gone);
 		break;
 	}

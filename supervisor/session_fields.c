@@ -3,13 +3,13 @@
 
 #include "control.h"
 #include "jansson_cleanup.h"
+#include "record/hash.h"
 #include "record/json.h"
 #include "redact/redact.h"
 #include "redact/shapes.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <openssl/evp.h>
 #include <pwd.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -93,17 +93,18 @@ static void put_rules(json_t *fields, const struct policy *p)
 	cleanup(free) char *off = json_dumps(p->redact_off, JSON_COMPACT | JSON_ENCODE_ANY);
 	uint8_t digest[32], in_force[32];
 	char hex[65];
-	EVP_MD_CTX *hash = off ? EVP_MD_CTX_new() : NULL;
+	struct hash h;
 
+	if (!off)
+		return;
 	shapes_digest(digest);
-	if (hash && EVP_DigestInit_ex(hash, EVP_sha256(), NULL) &&
-	    EVP_DigestUpdate(hash, digest, sizeof(digest)) &&
-	    EVP_DigestUpdate(hash, off, strlen(off)) && EVP_DigestFinal_ex(hash, in_force, NULL)) {
-		for (size_t i = 0; i < sizeof(in_force); i++)
-			snprintf(hex + 2 * i, 3, "%02x", in_force[i]);
-		put(fields, "redact_rules_sha256", hex);
-	}
-	EVP_MD_CTX_free(hash);
+	hash_begin(&h);
+	hash_add(&h, digest, sizeof(digest));
+	hash_add(&h, off, strlen(off));
+	hash_end(&h, in_force);
+	for (size_t i = 0; i < sizeof(in_force); i++)
+		snprintf(hex + 2 * i, 3, "%02x", in_force[i]);
+	put(fields, "redact_rules_sha256", hex);
 }
 
 json_t *session_start_fields(const struct session *s)
@@ -122,7 +123,9 @@ json_t *session_start_fields(const struct session *s)
 	put(fields, "network", p->net);
 	put(fields, "on_loss", p->on_loss);
 	json_object_set_new(fields, "tty", json_boolean(s->request.tty));
-	json_object_set_new(fields, "template", json_pack("{s:s}", "name", "host"));
+	json_object_set_new(fields, "template",
+			    json_pack("{s:s, s:s*}", "name", p->rootfs, "digest",
+				      s->template.digest[0] ? s->template.digest : NULL));
 	json_object_set_new(fields, "policy", json_loads(p->recorded, 0, NULL));
 	put(fields, "policy_sha256", p->sha256);
 	put_rules(fields, p);

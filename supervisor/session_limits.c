@@ -1,23 +1,27 @@
 /*
  * Limits of a session that were hit: each one a record, and some of them the end.
  *
- * The kernel only counts. It tells that a count has grown, which is looked at no more than a few
- * times a second, however often a fork bomb hits its limit, and once more when the command has
- * ended, so that every hit is in a record.
+ * What a process runs into is seen in the kernel and recorded with the process (bpf/limit.bpf.c).
+ * Here is the rest: what only controllers count, what ends the session, and the room for files
+ * where no call fails for want of it. When all is dead the kernel's own counts are compared with
+ * what records of processes told, so that every hit is in a record.
  */
 #include "session_state.h"
 
 #include <errno.h>
 #include <signal.h>
 
-#define LOOK_US 500000	  /* between two looks at what grows fast */
-#define FULL_US 250000	  /* between two looks at the room that is left */
-#define OOM_NS 1000000000 /* a kill is of the out-of-memory killer if it just killed something */
+#define FULL_US 250000 /* between two looks at the room that is left */
 
-static const char *const names[SANDBOX_CONTROLLERS] = {
-	[SANDBOX_MEMORY] = "memory",
-	[SANDBOX_PIDS] = "pids",
-	[SANDBOX_CPU] = "cpu",
+static const struct {
+	const char *name;
+	enum wire_limit
+		seen; /* as the kernel's side calls it; WIRE_LIMIT_COUNT: it does not see it */
+} controllers[SANDBOX_CONTROLLERS] = {
+	[SANDBOX_MEMORY] = {"memory", WIRE_LIMIT_memory},
+	[SANDBOX_PIDS] = {"pids", WIRE_LIMIT_pids},
+	[SANDBOX_CPU] = {"cpu", WIRE_LIMIT_COUNT},
+	[SANDBOX_IO] = {"io", WIRE_LIMIT_COUNT},
 };
 
 static void record_hit(struct session *s, const char *limit, uint64_t value, uint64_t count)
@@ -29,6 +33,17 @@ static void record_hit(struct session *s, const char *limit, uint64_t value, uin
 
 /* ---- what the kernel counts ---- */
 
+uint64_t session_limits_untold(const struct session *s, enum sandbox_controller c)
+{
+	uint64_t hits = 0, told = s->limits.told[c];
+
+	if (sandbox_limit_hits(s->sandbox, c, &hits) < 0)
+		return 0;
+	if (controllers[c].seen < WIRE_LIMIT_COUNT)
+		told += sensors_hits(s->host->sensors, &s->watch, controllers[c].seen);
+	return hits > told ? hits - told : 0;
+}
+
 static void look_at(struct session *s, enum sandbox_controller c)
 {
 	const struct limit_values *l = &s->request.policy.limits;
@@ -36,41 +51,17 @@ static void look_at(struct session *s, enum sandbox_controller c)
 		[SANDBOX_MEMORY] = l->memory_bytes,
 		[SANDBOX_PIDS] = l->pids,
 		[SANDBOX_CPU] = l->cpu_milli,
+		[SANDBOX_IO] = l->io_bytes,
 	};
-	uint64_t hits = 0;
+	uint64_t untold = session_limits_untold(s, c);
 
-	if (sandbox_limit_hits(s->sandbox, c, &hits) < 0 || hits <= s->limits.seen[c])
+	if (untold == 0)
 		return;
-	record_hit(s, names[c], values[c], hits - s->limits.seen[c]);
-	s->limits.seen[c] = hits;
-	if (c == SANDBOX_MEMORY)
-		s->limits.oom_ns = session_clock_ns(CLOCK_BOOTTIME);
+	record_hit(s, controllers[c].name, values[c], untold);
+	s->limits.told[c] += untold;
 }
 
-static int on_hit(sd_event_source *source, int fd, uint32_t events, void *context)
-{
-	struct session *s = context;
-
-	(void)fd, (void)events;
-	for (int c = 0; c < SANDBOX_CONTROLLERS; c++)
-		if (s->limits.hits[c] == source)
-			look_at(s, c);
-	return 0;
-}
-
-static int follow_hits(struct session *s, enum sandbox_controller c)
-{
-	uint32_t events = 0;
-	int fd = sandbox_limit_fd(s->sandbox, c, &events);
-
-	if (fd < 0)
-		return 0;
-	look_at(s, c);
-	int r = sd_event_add_io(s->host->loop, &s->limits.hits[c], fd, events, on_hit, s);
-	return r < 0 ? r : sd_event_source_set_ratelimit(s->limits.hits[c], LOOK_US, 1);
-}
-
-/* ---- the room for files ---- */
+/* ---- the room for files: a page of a mapping that finds none is a signal and no call ---- */
 
 static void look_at_room(struct session *s)
 {
@@ -80,7 +71,9 @@ static void look_at_room(struct session *s)
 	if (!l->disk_bytes && !l->inodes)
 		return;
 	bool full = sandbox_is_full(s->sandbox, &inodes);
-	if (full && !s->limits.was_full)
+	bool is_told = sensors_hits(s->host->sensors, &s->watch,
+				    inodes ? WIRE_LIMIT_inodes : WIRE_LIMIT_disk) > 0;
+	if (full && !s->limits.was_full && !is_told)
 		record_hit(s, inodes ? "inodes" : "disk", inodes ? l->inodes : l->disk_bytes, 1);
 	s->limits.was_full = full;
 }
@@ -122,17 +115,6 @@ void session_limits_output(struct session *s)
 	session_end(s, &over, false);
 }
 
-void session_limits_explain(struct session *s, struct verdict *ended)
-{
-	bool killed = ended->reason == VERDICT_SIGNAL ? ended->signal == SIGKILL
-						      : ended->reason == VERDICT_KILLED;
-
-	look_at(s, SANDBOX_MEMORY);
-	uint64_t since_ns = session_clock_ns(CLOCK_BOOTTIME) - s->limits.oom_ns;
-	if (killed && s->limits.oom_ns && since_ns < OOM_NS)
-		*ended = (struct verdict){.reason = VERDICT_OOM, .limit = "memory"};
-}
-
 /* ---- the command's life ---- */
 
 int session_limits_start(struct session *s)
@@ -140,9 +122,7 @@ int session_limits_start(struct session *s)
 	const struct limit_values *l = &s->request.policy.limits;
 	int r = 0;
 
-	for (int c = 0; r >= 0 && c < SANDBOX_CONTROLLERS; c++)
-		r = follow_hits(s, c);
-	if (r >= 0 && l->wall_ms)
+	if (l->wall_ms)
 		r = sd_event_add_time_relative(s->host->loop, &s->limits.wall, CLOCK_MONOTONIC,
 					       l->wall_ms * 1000, 1, on_wall, s);
 	if (r >= 0 && (l->disk_bytes || l->inodes))
@@ -160,8 +140,6 @@ void session_limits_look(struct session *s)
 
 void session_limits_stop(struct session *s)
 {
-	for (int c = 0; c < SANDBOX_CONTROLLERS; c++)
-		s->limits.hits[c] = sd_event_source_disable_unref(s->limits.hits[c]);
 	s->limits.wall = sd_event_source_disable_unref(s->limits.wall);
 	s->limits.room = sd_event_source_disable_unref(s->limits.room);
 }

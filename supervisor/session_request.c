@@ -28,6 +28,7 @@ void session_request_free(struct session_request *r)
 	text_list_free(r->argv);
 	text_list_free(r->env);
 	free(r->cwd);
+	json_decref(r->template);
 	json_decref(r->secrets);
 	*r = (struct session_request){0};
 }
@@ -55,7 +56,7 @@ static int get_text(const json_t *value, char **ret_text)
 /* ---- the policy in force ---- */
 
 /* Fields of the request that override keys of the policy. */
-static const char *const overrides[] = {"net", "on_loss", "user", "workspace", "tenant"};
+static const char *const overrides[] = {"net", "on_loss", "user", "workspace", "tenant", "rootfs"};
 
 /* Members of an object of the request stand beside those of the policy's. */
 static int merge(const json_t *body, json_t *given, const char *key)
@@ -183,6 +184,17 @@ static int read_terminal(const json_t *body, struct session_request *r, struct f
 	return e < 0 ? e : read_size(body, "rows", 24, &r->rows, f);
 }
 
+/* What root read of the directory that is the root file system. */
+static int read_template(const json_t *body, struct session_request *r, struct fault *f)
+{
+	json_t *template = json_object_get(body, "template");
+
+	if (template && !json_is_object(template))
+		return refuse(f, "template", "an object {\"digest\": text, \"stamp\": text}");
+	r->template = json_incref(template);
+	return 0;
+}
+
 /* ---- environment and secrets ---- */
 
 static bool is_env_name(const char *name)
@@ -285,7 +297,8 @@ int session_request_parse(const json_t *body, struct session_request *ret_reques
 {
 	cleanup(request) struct session_request request = {0};
 	static int (*const steps[])(const json_t *, struct session_request *, struct fault *) = {
-		read_policy, read_command, read_name, read_cwd, read_terminal, read_environment,
+		read_policy,   read_command,  read_name,	read_cwd,
+		read_terminal, read_template, read_environment,
 	};
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {

@@ -18,7 +18,9 @@ struct session_request {
 	char *cwd;   /* owned */
 	bool tty;
 	uint16_t columns, rows;
-	json_t *secrets; /* owned: [{name, value}], for the recorder; never for a record */
+	json_t *template; /* owned: {digest, stamp} of a directory as root file system; NULL: none
+			   */
+	json_t *secrets;  /* owned: [{name, value}], for the recorder; never for a record */
 };
 
 /* Check @body and build the request. 0, -EINVAL with a fault ("bad_request" or "bad_setting"), or

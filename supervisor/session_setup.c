@@ -11,6 +11,7 @@
 #include "record/cleanup.h"
 #include "session_key.h"
 #include "slot.h"
+#include "template_store.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -51,8 +52,12 @@ static int make_manifest(struct session *s)
 static int make_directory(struct session *s, struct fault *f)
 {
 	struct host *h = s->host;
-	int r = session_dir_create(h->sessions_fd, h->recorder_uid, h->recorder_gid, s->manifest.id,
-				   &s->dir_fd);
+	const struct session_dir_owner owner = {
+		.uid = h->recorder_uid,
+		.gid = h->has_readers ? h->readers_gid : h->recorder_gid,
+		.group_reads = h->has_readers,
+	};
+	int r = session_dir_create(h->sessions_fd, &owner, s->manifest.id, &s->dir_fd);
 	if (r < 0)
 		return fault_set(f, r, "state", "state directory %s: %s", h->config.state,
 				 strerror(-r));
@@ -68,16 +73,38 @@ static int make_directory(struct session *s, struct fault *f)
 	return 0;
 }
 
+/* A directory is read as root reads it, so only root may give one. */
+static int take_template(struct session *s, struct fault *f)
+{
+	const char *rootfs = s->request.policy.rootfs;
+	struct fault why = {0};
+	int r = 0;
+
+	if (strcmp(rootfs, TEMPLATE_HOST) == 0)
+		return 0;
+	if (*rootfs == '/' && s->asker.uid != 0)
+		r = fault_set(&why, -EPERM, "template",
+			      "%s: only root may use a directory as root file system; a template "
+			      "that root added may be used by its name",
+			      rootfs);
+	if (r == 0)
+		r = templates_take(&s->host->templates, s->host->config.state, rootfs,
+				   s->request.template, &s->template, &why);
+	return r < 0 ? fail(s, f, "template", r, why.text) : 0;
+}
+
 static int make_sandbox(struct session *s, struct fault *f)
 {
 	struct host *h = s->host;
 	const struct policy *p = &s->request.policy;
 	struct sandbox_error error = {0};
+	const struct sandbox_template template = {s->template.root_fd, p->rootfs};
 	struct sandbox_options options = {
 		.id = s->manifest.id,
 		.slot = s->slot,
 		.workspace = p->workspace,
-		.denied = p->denied,
+		.template = s->template.root_fd < 0 ? NULL : &template,
+		.syscalls = p->syscalls,
 		.net = strcmp(p->net, "host") == 0 ? SANDBOX_NET_HOST : SANDBOX_NET_NONE,
 		.workspace_for_root = strcmp(p->user, "root") == 0,
 		.upper_bytes = p->limits.disk_bytes,
@@ -87,6 +114,8 @@ static int make_sandbox(struct session *s, struct fault *f)
 				.memory_bytes = p->limits.memory_bytes,
 				.pids = p->limits.pids,
 				.cpu_milli = p->limits.cpu_milli,
+				.cpu_weight = p->limits.cpu_weight,
+				.io_bytes = p->limits.io_bytes,
 				.files = p->limits.files,
 				.file_size_bytes = p->limits.file_size_bytes,
 			},
@@ -119,19 +148,39 @@ static uint32_t watch_flags(const json_t *watch_reads)
 	return 0;
 }
 
+static struct sensors_subject subject_of(const struct session *s)
+{
+	const struct policy *p = &s->request.policy;
+	const struct sandbox_info *info = sandbox_info(s->sandbox);
+
+	return (struct sensors_subject){
+		.cgroup = info->cgroup,
+		.flags = watch_flags(p->watch_reads),
+		.workspace_dev = info->workspace_dev,
+		.limits =
+			{
+				[WIRE_LIMIT_memory] = p->limits.memory_bytes,
+				[WIRE_LIMIT_pids] = p->limits.pids,
+				[WIRE_LIMIT_disk] = info->upper_bytes,
+				[WIRE_LIMIT_inodes] = info->upper_inodes,
+				[WIRE_LIMIT_files] = p->limits.files,
+				[WIRE_LIMIT_file_size] = p->limits.file_size_bytes,
+			},
+	};
+}
+
 static int start_watch(struct session *s, struct fault *f)
 {
 	struct host *h = s->host;
-	const struct sandbox_info *info = sandbox_info(s->sandbox);
+	struct sensors_subject subject = subject_of(s);
 	struct fault why = {0};
 	int r = host_watch(h, &why);
 	if (r < 0)
 		return fail(s, f, "sensors", r, why.text);
 
 	s->missed_before = sensors_missed(h->sensors);
-	sensors_deny(h->sensors, &s->request.policy.denied);
-	r = sensors_open_session(h->sensors, info->cgroup,
-				 watch_flags(s->request.policy.watch_reads), &s->watch);
+	sensors_deny(h->sensors, &s->request.policy.syscalls.denied);
+	r = sensors_open_session(h->sensors, &subject, &s->watch);
 	if (r < 0) {
 		host_unwatch(h);
 		return fail(s, f, "sensors", r,
@@ -166,6 +215,8 @@ int session_set_up(struct session *s, const int fds[3], struct fault *f)
 
 	r = make_directory(s, f);
 	if (r == 0)
+		r = take_template(s, f);
+	if (r == 0)
 		r = make_sandbox(s, f);
 	if (r == 0)
 		r = start_watch(s, f);
@@ -186,12 +237,14 @@ void session_tear_down(struct session *s)
 	if (s->sandbox)
 		sandbox_kill(s->sandbox, 0);
 	if (s->is_watched) {
+		sensors_forget_death(h->sensors, s->exec_cgroup);
 		sensors_close_session(h->sensors, sandbox_info(s->sandbox)->cgroup, s->watch.slot);
 		s->is_watched = false;
 		host_unwatch(h);
 	}
 	sandbox_free(s->sandbox);
 	s->sandbox = NULL;
+	template_use_end(&s->template);
 	if (s->slot_fd >= 0)
 		close(s->slot_fd);
 	s->slot_fd = -1;

@@ -4,6 +4,7 @@
 #include "session.h"
 #include "session_dir.h"
 #include "streams.h"
+#include "templates.h"
 
 #define SESSION_EXEC 1 /* number of the command that `vitrine run` gives */
 
@@ -18,9 +19,8 @@ enum session_stage {
 
 /* What is known of the limits of a session while its command runs. */
 struct session_limits {
-	sd_event_source *hits[SANDBOX_CONTROLLERS], *wall, *room;
-	uint64_t seen[SANDBOX_CONTROLLERS]; /* hits that are in the record */
-	uint64_t oom_ns;		    /* CLOCK_BOOTTIME of the last kill; 0: none */
+	sd_event_source *wall, *room;
+	uint64_t told[SANDBOX_CONTROLLERS]; /* hits that vitrined has told itself */
 	bool was_full;
 };
 
@@ -34,7 +34,8 @@ struct session {
 	int dir_fd;		  /* its directory, locked */
 	int slot_fd;		  /* holds .slot */
 	uint32_t slot;
-	struct sandbox *sandbox; /* NULL: none, or no more */
+	struct template_use template; /* .root_fd -1: the host's system */
+	struct sandbox *sandbox;      /* NULL: none, or no more */
 	bool is_watched;
 	struct sensors_session watch;
 	uint64_t missed_before; /* missed runs of all programs when it began */
@@ -98,10 +99,16 @@ int session_limits_start(struct session *s);
 /* Record what was hit since the last look. */
 void session_limits_look(struct session *s);
 void session_limits_stop(struct session *s);
+/* Hits that the kernel counted at @c and of which no process's record tells. */
+uint64_t session_limits_untold(const struct session *s, enum sandbox_controller c);
 /* The command wrote more than it may. */
 void session_limits_output(struct session *s);
-/* Make a verdict of a kill say whether the kernel killed for want of memory. */
-void session_limits_explain(struct session *s, struct verdict *ended);
+
+/* session_death.c */
+
+/* Make a verdict of a signal say who sent it, and whether that was for a limit. @cgroup: of the
+ * command whose first process ended, or the session's own if that was vitrine-init. */
+void session_explain_death(struct session *s, uint64_t cgroup, struct verdict *ended);
 
 /* session_close.c */
 

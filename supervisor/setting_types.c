@@ -60,6 +60,16 @@ static bool check_path(const struct setting *s, struct setting_place *p)
 	return is_clean_text(p->value, PATH_MAX - 1) && *json_string_value(p->value) == '/';
 }
 
+/* The name of a template, or a directory. */
+static bool check_rootfs(const struct setting *s, struct setting_place *p)
+{
+	const char *text = json_string_value(p->value);
+
+	if (text && *text == '/')
+		return check_path(s, p);
+	return check_name(s, p) && *text != '.' && *text != '-';
+}
+
 static bool check_choice(const struct setting *s, struct setting_place *p)
 {
 	for (size_t i = 0; json_is_string(p->value) && s->choices[i]; i++)
@@ -90,20 +100,32 @@ static bool check_globs(const struct setting *s, struct setting_place *p)
 	return true;
 }
 
-static bool check_calls(const struct setting *s, struct setting_place *p)
+static bool check_names_of_calls(const struct setting *s, struct setting_place *p, bool to_allow)
 {
 	const json_t *array = p->value, *value;
 
 	if (!json_is_array(array) || json_array_size(array) > (size_t)s->max)
 		return false;
 	json_array_foreach (array, p->item, value) {
+		int call = json_is_string(value) ? syscall_number(json_string_value(value)) : -1;
+
 		p->value = value;
-		if (!json_is_string(value) || syscall_number(json_string_value(value)) < 0) {
+		if (call < 0 || (to_allow && !syscall_allowable((uint32_t)call))) {
 			p->item++;
 			return false;
 		}
 	}
 	return true;
+}
+
+static bool check_calls(const struct setting *s, struct setting_place *p)
+{
+	return check_names_of_calls(s, p, false);
+}
+
+static bool check_allowed_calls(const struct setting *s, struct setting_place *p)
+{
+	return check_names_of_calls(s, p, true);
 }
 
 static bool check_map(const struct setting *s, struct setting_place *p, bool env)
@@ -190,6 +212,17 @@ static json_t *schema_path(const struct setting *s)
 			 "^/[^\\u0000-\\u001f\\u007f]*$");
 }
 
+static json_t *schema_rootfs(const struct setting *s)
+{
+	char pattern[96];
+
+	snprintf(pattern, sizeof(pattern),
+		 "^([A-Za-z0-9_][A-Za-z0-9._-]{0,%d}|/[^\\u0000-\\u001f\\u007f]*)$",
+		 (int)s->max - 1);
+	return json_pack("{s:s, s:i, s:s}", "type", "string", "maxLength", PATH_MAX - 1, "pattern",
+			 pattern);
+}
+
 static json_t *schema_choice(const struct setting *s)
 {
 	json_t *choices = json_array();
@@ -215,6 +248,17 @@ static json_t *schema_calls(const struct setting *s)
 {
 	return json_pack("{s:s, s:I, s:{s:s, s:s}}", "type", "array", "maxItems", s->max, "items",
 			 "type", "string", "pattern", "^[a-z0-9_]+$");
+}
+
+static json_t *schema_allowed_calls(const struct setting *s)
+{
+	json_t *names = json_array();
+
+	for (size_t i = 0; i < syscall_rule_count; i++)
+		if (syscall_rules[i].price)
+			json_array_append_new(names, json_string(syscall_rules[i].name));
+	return json_pack("{s:s, s:I, s:{s:o}}", "type", "array", "maxItems", s->max, "items",
+			 "enum", names);
 }
 
 static json_t *schema_env(const struct setting *s)
@@ -258,8 +302,13 @@ const struct setting_type_info setting_types[] = {
 	[SETTING_CHOICE] = {check_choice, schema_choice, NULL},
 	[SETTING_NUMBER] = {check_number, schema_number, NULL},
 	[SETTING_GLOBS] = {check_globs, schema_globs, "an array of patterns, none of them empty"},
+	[SETTING_ROOTFS] = {check_rootfs, schema_rootfs,
+			    "\"host\", the name of a template, or an absolute path"},
 	[SETTING_CALLS] = {check_calls, schema_calls,
 			   "an array of names of system calls that vitrine seccomp prints"},
+	[SETTING_ALLOWED_CALLS] = {check_allowed_calls, schema_allowed_calls,
+				   "an array of names of system calls that vitrine seccomp prints "
+				   "as allowable"},
 	[SETTING_ENV] = {check_env, schema_env,
 			 "an object {\"NAME\": \"value\"}, names of letters, digits and '_'"},
 	[SETTING_LABELS] =

@@ -66,6 +66,18 @@ static void put_number(json_t *fields, const char *name, uint64_t value)
 		json_object_set_new(fields, name, json_integer((json_int_t)value));
 }
 
+/* Which process it was: its key, and its numbers. */
+static json_t *sender_object(const struct verdict *v)
+{
+	json_t *sender = json_pack(
+		"{s:o, s:I}", "proc",
+		json_sprintf("%u-%llx", v->sender_host_pid, (unsigned long long)v->sender_start_ns),
+		"host_pid", (json_int_t)v->sender_host_pid);
+
+	put_number(sender, "pid", v->sender_pid);
+	return sender;
+}
+
 json_t *verdict_fields(const struct verdict *v)
 {
 	cleanup(json) json_t *fields = json_object();
@@ -81,6 +93,8 @@ json_t *verdict_fields(const struct verdict *v)
 		json_object_set_new(fields, "core_dumped", json_true());
 	put_text(fields, "limit", v->limit);
 	put_text(fields, "by", v->by);
+	if (v->sender_host_pid)
+		json_object_set_new(fields, "sender", sender_object(v));
 	put_text(fields, "step", v->step);
 	put_number(fields, "errno", v->error);
 	put_text(fields, "error", v->text);
@@ -99,12 +113,11 @@ int verdict_status(const struct verdict *v)
 	case VERDICT_EXIT:
 		return v->exit_code;
 	case VERDICT_SIGNAL:
-		return 128 + v->signal;
 	case VERDICT_TIMEOUT:
 	case VERDICT_OOM:
 	case VERDICT_LIMIT:
 	case VERDICT_KILLED:
-		return 128 + SIGKILL;
+		return 128 + (v->signal ? v->signal : SIGKILL);
 	case VERDICT_SETUP_FAILED:
 		if (v->step && !strcmp(v->step, VERDICT_STEP_EXEC))
 			return v->error == ENOENT ? 127 : 126;

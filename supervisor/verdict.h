@@ -26,6 +26,9 @@ struct verdict {
 	bool core_dumped;
 	const char *limit;		       /* static; with VERDICT_LIMIT */
 	const char *by;			       /* static: who killed it; NULL: unknown */
+	uint32_t sender_host_pid;	       /* process that sent the signal; 0: none is known */
+	uint32_t sender_pid;		       /* the same as the session sees it; 0: not */
+	uint64_t sender_start_ns;	       /* when that was started, since boot */
 	const char *step;		       /* static; with VERDICT_SETUP_FAILED */
 	int error;			       /* errno of the step; 0: none */
 	char text[512];			       /* what went wrong, in words; may be empty */

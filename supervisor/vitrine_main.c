@@ -12,6 +12,7 @@ extern const struct command command_kill;
 extern const struct command command_policy;
 extern const struct command command_redact;
 extern const struct command command_seccomp;
+extern const struct command command_template;
 extern const struct command command_doctor;
 extern const struct command command_help;
 extern const struct command command_version;
@@ -32,7 +33,7 @@ static const struct program vitrine = {
 		&command_files, &command_hosts, &command_lineage, &command_diff, &command_stats, &command_report, &command_search,
 		&command_export, &command_policy, &command_redact, &command_schema,
 		&command_verify, &command_keys, &command_prove, &command_bundle, &command_import,
-		&command_seccomp, &command_doctor,
+		&command_template, &command_seccomp, &command_doctor,
 		&command_help, &command_version, NULL},
 	.sections = (const struct command_section[]){
 		{"EXAMPLES",

@@ -4,8 +4,11 @@
  * What ECS has no field for is in the object `vitrine`, in canonical form.
  */
 #include "ecs.h"
+#include "ecs_threat.h"
 #include "shape.h"
 #include "trait.h"
+
+#include "../../supervisor/record/attack.h"
 
 #include <errno.h>
 #include <string.h>
@@ -252,6 +255,7 @@ static void put_event(struct shape *s, const struct ecs_row *row)
 static int write_ecs(struct json_buffer *out, const struct projected *p)
 {
 	const struct ecs_row *row = &ecs_table[p->event->kind];
+	const struct attack_tag *tags[ATTACK_TAGS_MAX];
 	size_t start = out->length;
 	struct shape s;
 
@@ -269,6 +273,8 @@ static int write_ecs(struct json_buffer *out, const struct projected *p)
 	shape_word(&s, "labels.session_id", p->session);
 	if (p->facts->tenant[0])
 		shape_word(&s, "labels.tenant", p->facts->tenant);
+	if (attack_tags(p->event, tags))
+		shape_rows(&s, ecs_threat_rows);
 	shape_rows(&s, row->rows);
 	shape_rest(&s, "vitrine");
 	return shape_end(&s, start);

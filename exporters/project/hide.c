@@ -4,11 +4,11 @@
 #include "hide.h"
 
 #include "../../supervisor/record/cleanup.h"
+#include "../../supervisor/record/hash.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
+#include <openssl/crypto.h>
 #include <string.h>
 
 int hide_key_read(const char *path, struct hide_key *ret_key)
@@ -51,6 +51,6 @@ void hide_data(struct event *e, const struct hide_key *key)
 		return;
 	}
 	if (key->size)
-		HMAC(EVP_sha256(), key->bytes, (int)key->size, data.data, data.size, digest, NULL);
+		hash_keyed((struct bytes){key->bytes, key->size}, data, digest);
 	event_mark_cut(e, FIELD_data, data.size, key->size ? digest : NULL);
 }

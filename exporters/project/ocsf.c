@@ -8,6 +8,9 @@
 #include "shape.h"
 #include "trait.h"
 
+#include "../../supervisor/record/attack.h"
+#include "../../supervisor/record/printable.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -146,20 +149,72 @@ static bool is_cut_somewhere(const struct event *e)
 	return false;
 }
 
-static const char *profiles_of(const struct event *e, enum ocsf_class class)
+static bool has_control(const struct event *e)
 {
-	if (e->kind == EVENT_egress_verdict || e->kind == EVENT_attempt)
+	return e->kind == EVENT_egress_verdict || e->kind == EVENT_attempt;
+}
+
+static const char *profiles_of(const struct event *e, enum ocsf_class class, bool is_tagged)
+{
+	if (has_control(e) || is_tagged)
 		return class == OCSF_BASE ? "[\"host\",\"container\"]"
 					  : "[\"host\",\"container\",\"security_control\"]";
 	return "[\"host\",\"container\"]";
 }
 
-static void put_envelope(struct shape *s, const struct ocsf_row *row)
+static void put_technique(struct json_buffer *out, const struct attack_tag *tag)
+{
+	json_put_literal(out, ",\"technique\":{\"uid\":");
+	json_put_string(out, (struct bytes){tag->technique, strcspn(tag->technique, ".")});
+	json_put_literal(out, ",\"name\":");
+	json_put_string(out, bytes_of(tag->parent ? tag->parent : tag->name));
+	json_put_literal(out, "}");
+	if (!tag->parent)
+		return;
+	json_put_literal(out, ",\"sub_technique\":{\"uid\":");
+	json_put_string(out, bytes_of(tag->technique));
+	json_put_literal(out, ",\"name\":");
+	json_put_string(out, bytes_of(tag->name));
+	json_put_literal(out, "}");
+}
+
+static bool put_attacks(struct json_buffer *out, const struct projected *p, uint16_t field)
+{
+	const struct attack_tag *tags[ATTACK_TAGS_MAX];
+	size_t count = attack_tags(p->event, tags);
+
+	(void)field;
+	for (size_t i = 0; i < count; i++) {
+		json_put(out, i ? "," : "[", 1);
+		json_put_literal(out, "{\"version\":\"" ATTACK_VERSION "\",\"tactic\":{\"uid\":");
+		json_put_string(out, bytes_of(tags[i]->tactic));
+		json_put_literal(out, ",\"name\":");
+		json_put_string(out, bytes_of(tags[i]->tactic_name));
+		json_put_literal(out, "}");
+		put_technique(out, tags[i]);
+		json_put_literal(out, "}");
+	}
+	json_put_literal(out, "]");
+	return count > 0;
+}
+
+/* Tags are of the profile for controls, which wants to know what was done: we only looked. */
+static void put_tags(struct shape *s, const struct ocsf_row *row)
+{
+	if (row->class == OCSF_BASE)
+		return;
+	shape_rows(s,
+		   (const struct shape_row[]){{"attacks", SHAPE_CALL, .call = put_attacks}, {0}});
+	if (!has_control(s->p->event))
+		shape_u64(s, "action_id", 3);
+}
+
+static void put_envelope(struct shape *s, const struct ocsf_row *row, bool is_tagged)
 {
 	const struct session_facts *facts = s->p->facts;
 	const struct event *e = s->p->event;
 	const struct shape_row profiles[] = {
-		{"metadata.profiles", SHAPE_JSON, .text = profiles_of(e, row->class)},
+		{"metadata.profiles", SHAPE_JSON, .text = profiles_of(e, row->class, is_tagged)},
 		{0},
 	};
 
@@ -205,11 +260,15 @@ static int write_ocsf(struct json_buffer *out, const struct projected *p)
 {
 	const struct ocsf_row *row = row_of(p->event);
 	size_t start = out->length;
+	const struct attack_tag *tags[ATTACK_TAGS_MAX];
+	bool is_tagged = attack_tags(p->event, tags) > 0;
 	struct shape s;
 
 	shape_begin(&s, out, p);
 	put_class(&s, row);
-	put_envelope(&s, row);
+	if (is_tagged)
+		put_tags(&s, row);
+	put_envelope(&s, row, is_tagged);
 	shape_rows(&s, row->rows);
 	shape_rest(&s, "unmapped");
 	return shape_end(&s, start);

@@ -4,6 +4,7 @@
  * A line is whole or not there: what a full disk or a crash left of one is cut off before the next.
  * A closed file is called PATH.FIRST_LAST, by the ids of its first and last record.
  */
+#include "line_id.h"
 #include "rotated.h"
 #include "sink.h"
 
@@ -11,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -22,18 +24,46 @@ struct file {
 	const char *path;
 	int fd;
 	uint64_t size;
-	uint64_t born_s; /* monotonic: when the file was opened or made */
-	char first[64], last[64];
-	struct rotated rotated;
+	uint64_t born_s;	/* wall clock: when the file was made */
+	sd_event_source *timer; /* looks at its age; NULL: the age does not matter */
+	char first[LINE_ID_ROOM], last[LINE_ID_ROOM];
+	struct rotated *rotated;
 };
 
 static uint64_t now_s(void)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(CLOCK_REALTIME, &now);
 	return (uint64_t)now.tv_sec;
 }
+
+static uint64_t age_limit_s(const struct file *file)
+{
+	return (uint64_t)knob_number(file->setup.values, "rotate_age_s");
+}
+
+static int on_age(sd_event_source *source, uint64_t usec, void *context);
+
+static void look_again(struct file *file, uint64_t in_s)
+{
+	sd_event_source_set_time_relative(file->timer, in_s * 1000000);
+	sd_event_source_set_enabled(file->timer, SD_EVENT_ONESHOT);
+}
+
+/* A configuration that is only checked has no loop, and touches no file. */
+static int start(struct file *file)
+{
+	int r = rotated_new(file->path, knob_text(file->setup.values, "compress"), &file->rotated);
+
+	if (r < 0 || !age_limit_s(file))
+		return r;
+	r = sd_event_add_time_relative(file->setup.event, &file->timer, CLOCK_REALTIME, 1000000,
+				       1000000, on_age, file);
+	return r < 0 ? r : 0;
+}
+
+static void free_sink(void *state);
 
 static int open_sink(const struct sink_setup *setup, void **ret_state, struct knob_fault *f)
 {
@@ -45,6 +75,14 @@ static int open_sink(const struct sink_setup *setup, void **ret_state, struct kn
 	file->setup = *setup;
 	file->path = knob_text(setup->values, "path");
 	file->fd = -1;
+	if (setup->event) {
+		int r = start(file);
+
+		if (r < 0) {
+			free_sink(file);
+			return r;
+		}
+	}
 	*ret_state = file;
 	return 0;
 }
@@ -75,10 +113,23 @@ static int mend(int fd, uint64_t *size)
 	return ftruncate(fd, (off_t)end) < 0 ? -errno : 0;
 }
 
-static int open_file(struct file *file)
+/* When it was made, as far as its file system knows. */
+static uint64_t born_s(int fd, const struct stat *st)
+{
+	struct statx stx;
+
+	if (!st->st_size)
+		return now_s();
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &stx) == 0 && stx.stx_mask & STATX_BTIME)
+		return (uint64_t)stx.stx_btime.tv_sec;
+	return (uint64_t)st->st_mtime;
+}
+
+/* @flags: O_CREAT, or 0 where it has to be there. */
+static int open_file(struct file *file, int flags)
 {
 	cleanup(close_fd) int fd =
-		open(file->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0640);
+		open(file->path, O_RDWR | O_APPEND | O_CLOEXEC | O_NOCTTY | flags, 0640);
 	struct stat st;
 	int r;
 
@@ -91,9 +142,11 @@ static int open_file(struct file *file)
 	if (r < 0)
 		return r;
 	file->first[0] = file->last[0] = 0;
-	if (file->size)
-		rotated_first_id(fd, file->first);
-	file->born_s = now_s();
+	if (file->size) {
+		line_id_first(fd, file->first);
+		line_id_last(fd, file->size, file->last);
+	}
+	file->born_s = born_s(fd, &st);
 	file->fd = take_fd(fd);
 	return 0;
 }
@@ -110,10 +163,10 @@ static void close_file(struct file *file)
 static bool is_due(const struct file *file)
 {
 	uint64_t bytes = (uint64_t)knob_number(file->setup.values, "rotate_bytes");
-	uint64_t age_s = (uint64_t)knob_number(file->setup.values, "rotate_age_s");
+	uint64_t age_s = age_limit_s(file);
 
 	return file->size > 0 &&
-	       ((bytes && file->size >= bytes) || (age_s && now_s() - file->born_s >= age_s));
+	       ((bytes && file->size >= bytes) || (age_s && now_s() >= file->born_s + age_s));
 }
 
 static int rotate(struct file *file)
@@ -124,11 +177,25 @@ static int rotate(struct file *file)
 		return 0;
 	if (strcmp(knob_text(file->setup.values, "sync"), "never") && fdatasync(file->fd) < 0)
 		return -errno;
-	r = rotated_add(&file->rotated, file->path, file->first, file->last,
-			knob_bool(file->setup.values, "gzip"));
+	r = rotated_add(file->rotated, file->first, file->last);
 	if (r == 0)
 		close_file(file);
 	return r;
+}
+
+/* Old files are closed whether records come or not. */
+static int on_age(sd_event_source *source, uint64_t usec, void *context)
+{
+	struct file *file = context;
+	uint64_t now = now_s(), due = 0;
+
+	(void)source, (void)usec;
+	if (file->fd < 0)
+		open_file(file, 0);
+	if (file->fd >= 0 && rotate(file) == 0 && file->fd >= 0 && file->size)
+		due = file->born_s + age_limit_s(file);
+	look_again(file, due > now ? due - now : age_limit_s(file));
+	return 0;
 }
 
 /* Append all or nothing. */
@@ -160,13 +227,15 @@ static int append(struct file *file, struct bytes text)
 
 static void note_ids(struct file *file, const struct batch *b, size_t count)
 {
-	const struct batch_item *first = &b->items[0], *last = &b->items[count - 1];
+	for (size_t i = 0; i < count; i++) {
+		const struct batch_item *item = &b->items[i];
 
-	if (!file->first[0])
-		snprintf(file->first, sizeof(file->first), "%s-%llu", first->session,
-			 (unsigned long long)first->seq);
-	snprintf(file->last, sizeof(file->last), "%s-%llu", last->session,
-		 (unsigned long long)last->seq);
+		if (!item->seq)
+			continue; /* no record of the journal */
+		snprintf(file->last, sizeof(file->last), "%s-%" PRIu64, item->session, item->seq);
+		if (!file->first[0])
+			memcpy(file->first, file->last, sizeof(file->first));
+	}
 }
 
 static void send_lines(void *state, struct batch *b, size_t count)
@@ -174,7 +243,7 @@ static void send_lines(void *state, struct batch *b, size_t count)
 	struct file *file = state;
 	const struct batch_item *last = &b->items[count - 1];
 	struct sink_answer a = {.answer = ANSWER_DONE};
-	int r = file->fd < 0 ? open_file(file) : 0;
+	int r = file->fd < 0 ? open_file(file, O_CREAT) : 0;
 
 	if (r == 0)
 		r = append(file, (struct bytes){b->body.text, last->offset + last->length});
@@ -209,7 +278,8 @@ static void free_sink(void *state)
 {
 	struct file *file = state;
 
-	rotated_wait(&file->rotated);
+	sd_event_source_disable_unref(file->timer);
+	rotated_free(file->rotated);
 	close_file(file);
 	free(file);
 }
@@ -225,7 +295,8 @@ const struct sink_type sink_file = {
 			 .doc = "from this size on it is closed; 0: never"},
 			{"rotate_age_s", KNOB_NUMBER, "86400", .min = 0, .max = INT32_MAX,
 			 .doc = "from this age on; 0: never"},
-			{"gzip", KNOB_BOOL, "true", .doc = "compress closed files"},
+			{"compress", KNOB_CHOICE, "\"gzip\"", .choices = rotated_ways,
+			 .doc = "how closed files are"},
 			{"sync", KNOB_CHOICE, "\"batch\"", .choices = syncs,
 			 .doc = "when the disk has to have what counts as delivered"},
 			{0},

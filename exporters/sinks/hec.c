@@ -5,6 +5,7 @@
  * it: the id of the answer is asked for until then, and the batch sent again if that takes too
  * long.
  */
+#include "hec.h"
 #include "http_sink.h"
 
 #include "../../supervisor/record/cleanup.h"
@@ -141,7 +142,7 @@ static void arm(struct http_sink *s)
 }
 
 /* An answer is "true" once; "false" is pending or lost. */
-static void on_ack(void *context, const struct http_result *result)
+void hec_acknowledge(void *context, const struct http_result *result)
 {
 	struct http_sink *s = context;
 	struct hec *hec = s->own;
@@ -174,7 +175,7 @@ static int ask(sd_event_source *source, uint64_t usec, void *context)
 	(void)source, (void)usec;
 	if (hec_headers(s, &headers) < 0 ||
 	    http_client_post(s->client, hec->ack_url, headers,
-			     (struct bytes){question, (size_t)length}, on_ack, s) < 0)
+			     (struct bytes){question, (size_t)length}, hec_acknowledge, s) < 0)
 		settle(s, ANSWER_RETRY, "out of memory");
 	return 0;
 }

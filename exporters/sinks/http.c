@@ -2,6 +2,7 @@
  * libcurl's multi interface on sd-event: sockets and one timer.
  */
 #include "http.h"
+#include "retry_after.h"
 
 #include "../../supervisor/record/cleanup.h"
 
@@ -10,7 +11,6 @@
 #include <time.h>
 #include <zlib.h>
 
-#define WAIT_MAX_S 300 /* what a receiver may ask for at most */
 #define CONNECT_MS 10000
 
 struct http_engine {
@@ -38,13 +38,12 @@ static void finish(struct http_engine *engine, CURL *easy, CURLcode error)
 {
 	struct http_client *client;
 	struct http_result result = {.error = error};
-	curl_off_t wait_s = 0;
+	struct curl_header *after = NULL;
 
 	curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&client);
 	curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &result.status);
-	curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &wait_s);
-	if (wait_s > 0)
-		result.wait_ms = (uint64_t)(wait_s > WAIT_MAX_S ? WAIT_MAX_S : wait_s) * 1000;
+	if (curl_easy_header(easy, "Retry-After", 0, CURLH_HEADER, -1, &after) == CURLHE_OK)
+		result.wait_ms = retry_after_ms(after->value, time(NULL));
 	result.error_text = client->error[0] ? client->error : curl_easy_strerror(error);
 	result.reply = (struct bytes){client->reply ? client->reply : "", client->reply_size};
 	/* A connection that is to be kept belongs to the handle as long as it is added. */

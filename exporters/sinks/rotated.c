@@ -1,81 +1,217 @@
 /*
- * Renames and compresses closed files.
+ * Renames closed files, and compresses them one after the other.
  */
 #include "rotated.h"
+#include "compress.h"
+#include "line_id.h"
 
 #include "../../supervisor/record/cleanup.h"
-#include "../../supervisor/record/store.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <zlib.h>
 
-/* The zlib file that is closed twice would be one too many. */
-static int compress_to(int fd, int out_fd)
-{
-	cleanup(close_fd) int owned = out_fd;
-	gzFile out = gzdopen(dup(owned), "wb6");
-	char part[65536];
-	ssize_t n;
-	int r = 0;
+struct closed {
+	struct closed *next;
+	char path[];
+};
 
-	if (!out)
-		return -ENOMEM;
-	while ((n = read(fd, part, sizeof(part))) > 0 && r == 0)
-		if (gzwrite(out, part, (unsigned)n) != n)
-			r = -EIO;
-	if (n < 0)
-		r = -errno;
-	if (gzclose(out) != Z_OK && r == 0)
-		r = -EIO;
-	if (r == 0 && fsync(owned) < 0)
-		r = -errno;
-	return r;
-}
+struct rotated {
+	const char *path;
+	const struct compression *way;
+	pthread_t worker;
+	bool has_worker;
+	pthread_mutex_t lock; /* of all below */
+	pthread_cond_t more;
+	atomic_bool is_ending;
+	struct closed *first, **end;
+};
+
+const char *const rotated_ways[] = {"gzip", "zstd", "none", NULL};
+
+/* ---- the worker ---- */
 
 /* The file stays as it is where it cannot be compressed. */
-static void *compress_file(void *context)
+static void compress_file(struct rotated *r, const char *path)
 {
-	const char *path = context;
 	cleanup(free) char *temporary = NULL, *final = NULL;
-	cleanup(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	int out_fd;
+	cleanup(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW), out_fd = -1;
 
-	if (asprintf(&temporary, "%s.gz.part", path) < 0)
+	if (asprintf(&temporary, "%s%s.part", path, r->way->suffix) < 0)
 		temporary = NULL;
-	if (asprintf(&final, "%s.gz", path) < 0)
+	if (asprintf(&final, "%s%s", path, r->way->suffix) < 0)
 		final = NULL;
 	if (fd < 0 || !temporary || !final)
-		return NULL;
-	out_fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
+		return;
+	out_fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0640);
 	if (out_fd < 0)
-		return NULL;
-	if (compress_to(fd, out_fd) < 0 || rename(temporary, final) < 0)
+		return;
+	if (r->way->pack(fd, out_fd, &r->is_ending) < 0 || fsync(out_fd) < 0 ||
+	    rename(temporary, final) < 0)
 		unlink(temporary);
 	else
 		unlink(path);
+}
+
+static struct closed *wait_for_one(struct rotated *r)
+{
+	struct closed *one = NULL;
+
+	pthread_mutex_lock(&r->lock);
+	while (!r->is_ending && !r->first)
+		pthread_cond_wait(&r->more, &r->lock);
+	if (!r->is_ending) {
+		one = r->first;
+		r->first = one->next;
+		if (!r->first)
+			r->end = &r->first;
+	}
+	pthread_mutex_unlock(&r->lock);
+	return one;
+}
+
+static void *work(void *context)
+{
+	struct rotated *r = context;
+	struct closed *one;
+
+	while ((one = wait_for_one(r))) {
+		compress_file(r, one->path);
+		free(one);
+	}
 	return NULL;
 }
 
-void rotated_wait(struct rotated *r)
+/* Without memory the file waits for the next process. */
+static void hand_over(struct rotated *r, const char *path)
 {
-	if (!r->is_working)
+	struct closed *one = r->has_worker ? malloc(sizeof(*one) + strlen(path) + 1) : NULL;
+
+	if (!one)
 		return;
-	pthread_join(r->worker, NULL);
-	free(r->path);
-	r->path = NULL;
-	r->is_working = false;
+	one->next = NULL;
+	memcpy(one->path, path, strlen(path) + 1);
+	pthread_mutex_lock(&r->lock);
+	*r->end = one;
+	r->end = &one->next;
+	pthread_cond_signal(&r->more);
+	pthread_mutex_unlock(&r->lock);
 }
+
+/* ---- what a process before left ---- */
+
+static size_t name_part(const char *text)
+{
+	size_t length = line_id_length(text);
+
+	return !length && !strncmp(text, "unknown", 7) ? 7 : length;
+}
+
+/* True for ".FIRST_LAST" or ".FIRST_LAST.N". */
+static bool is_closed_name(const char *rest)
+{
+	size_t first, last;
+
+	if (*rest++ != '.')
+		return false;
+	first = name_part(rest);
+	if (!first || rest[first] != '_')
+		return false;
+	rest += first + 1;
+	last = name_part(rest);
+	if (!last)
+		return false;
+	rest += last;
+	return !*rest || (*rest == '.' && rest[1] && !rest[1 + strspn(rest + 1, "0123456789")]);
+}
+
+static void take_up(struct rotated *r)
+{
+	cleanup(free) char *directory = strdup(r->path);
+	char *slash = directory ? strrchr(directory, '/') : NULL;
+	const char *base = strrchr(r->path, '/') + 1;
+	cleanup(closedir) DIR *dir = NULL;
+	struct dirent *entry;
+
+	if (!slash)
+		return;
+	slash[slash == directory] = 0;
+	dir = opendir(directory);
+	while (dir && (entry = readdir(dir))) {
+		cleanup(free) char *path = NULL;
+
+		if (strncmp(entry->d_name, base, strlen(base)) ||
+		    !is_closed_name(entry->d_name + strlen(base)))
+			continue;
+		if (asprintf(&path, "%s%s", r->path, entry->d_name + strlen(base)) < 0) {
+			path = NULL;
+			continue;
+		}
+		hand_over(r, path);
+	}
+}
+
+/* ---- life ---- */
+
+int rotated_new(const char *path, const char *way, struct rotated **ret_rotated)
+{
+	struct rotated *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return -ENOMEM;
+	r->path = path;
+	r->way = compression_find(way);
+	r->end = &r->first;
+	pthread_mutex_init(&r->lock, NULL);
+	pthread_cond_init(&r->more, NULL);
+	r->has_worker = r->way && pthread_create(&r->worker, NULL, work, r) == 0;
+	take_up(r);
+	*ret_rotated = r;
+	return 0;
+}
+
+void rotated_free(struct rotated *r)
+{
+	if (!r)
+		return;
+	if (r->has_worker) {
+		pthread_mutex_lock(&r->lock);
+		r->is_ending = true;
+		pthread_cond_signal(&r->more);
+		pthread_mutex_unlock(&r->lock);
+		pthread_join(r->worker, NULL);
+	}
+	while (r->first) {
+		struct closed *next = r->first->next;
+
+		free(r->first);
+		r->first = next;
+	}
+	pthread_mutex_destroy(&r->lock);
+	pthread_cond_destroy(&r->more);
+	free(r);
+}
+
+/* ---- names ---- */
 
 static bool exists(const char *path)
 {
-	cleanup(free) char *packed = NULL;
+	bool is_there = access(path, F_OK) == 0;
 
-	if (asprintf(&packed, "%s.gz", path) < 0)
-		packed = NULL;
-	return access(path, F_OK) == 0 || (packed && access(packed, F_OK) == 0);
+	for (size_t i = 0; !is_there && rotated_ways[i]; i++) {
+		const struct compression *way = compression_find(rotated_ways[i]);
+		cleanup(free) char *packed = NULL;
+
+		if (!way || asprintf(&packed, "%s%s", path, way->suffix) < 0) {
+			packed = NULL;
+			continue;
+		}
+		is_there = access(packed, F_OK) == 0;
+	}
+	return is_there;
 }
 
 static char *free_name(const char *path, const char *first, const char *last)
@@ -95,74 +231,14 @@ static char *free_name(const char *path, const char *first, const char *last)
 	return NULL;
 }
 
-int rotated_add(struct rotated *r, const char *path, const char *first, const char *last, bool gzip)
+int rotated_add(struct rotated *r, const char *first, const char *last)
 {
-	cleanup(free) char *name = free_name(path, first, last);
+	cleanup(free) char *name = free_name(r->path, first, last);
 
 	if (!name)
 		return -EEXIST;
-	if (rename(path, name) < 0)
+	if (rename(r->path, name) < 0)
 		return -errno;
-	rotated_wait(r);
-	if (!gzip)
-		return 0;
-	r->path = take(name);
-	r->is_working = pthread_create(&r->worker, NULL, compress_file, r->path) == 0;
-	if (!r->is_working) {
-		free(r->path);
-		r->path = NULL;
-	}
+	hand_over(r, name);
 	return 0;
-}
-
-static bool is_id(const char *text, size_t length)
-{
-	char session[SESSION_ID_LENGTH + 1] = "";
-
-	if (length < SESSION_ID_LENGTH + 2 || text[SESSION_ID_LENGTH] != '-')
-		return false;
-	memcpy(session, text, SESSION_ID_LENGTH);
-	return session_id_is_valid(session) && text[SESSION_ID_LENGTH + 1] >= '1' &&
-	       text[SESSION_ID_LENGTH + 1] <= '9';
-}
-
-/* The canonical line begins with seq and session; all other forms hold the id itself. */
-static bool canonical_id(const char *line, char ret_id[64])
-{
-	static const char head[] = "{\"seq\":", middle[] = ",\"session\":\"";
-	size_t digits;
-
-	if (strncmp(line, head, sizeof(head) - 1))
-		return false;
-	line += sizeof(head) - 1;
-	digits = strspn(line, "0123456789");
-	if (!digits || digits > 20 || strncmp(line + digits, middle, sizeof(middle) - 1))
-		return false;
-	snprintf(ret_id, 64, "%.*s-%.*s", SESSION_ID_LENGTH, line + digits + sizeof(middle) - 1,
-		 (int)digits, line);
-	return true;
-}
-
-void rotated_first_id(int fd, char ret_id[64])
-{
-	char line[8192];
-	ssize_t n = pread(fd, line, sizeof(line) - 1, 0);
-
-	snprintf(ret_id, 64, "unknown");
-	if (n <= 0)
-		return;
-	line[n] = 0;
-	if (canonical_id(line, ret_id))
-		return;
-	for (const char *at = line; *at && *at != '\n'; at++) {
-		size_t left = strlen(at);
-
-		if (is_id(at, left)) {
-			snprintf(ret_id, 64, "%.*s",
-				 SESSION_ID_LENGTH + 1 +
-					 (int)strspn(at + SESSION_ID_LENGTH + 1, "0123456789"),
-				 at);
-			return;
-		}
-	}
 }

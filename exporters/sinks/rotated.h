@@ -1,27 +1,25 @@
 /*
- * Closed files: their names, and their compression beside the loop.
+ * Closed files: their names, and their compression in a thread beside the loop.
  */
 #pragma once
 
-#include <pthread.h>
-#include <stdbool.h>
+struct rotated;
 
-struct rotated {
-	bool is_working;
-	pthread_t worker;
-	char *path; /* of the worker */
-};
+/* "gzip", "zstd", "none"; closed by NULL. */
+extern const char *const rotated_ways[];
 
 /*
- * Call the file @path "PATH.FIRST_LAST" from now on, and compress it if @gzip, in a thread of its
- * own, to that name and ".gz". A file of that name that is there already is another one of the same
- * records: a digit is added. 0 or -errno.
+ * For the closed files of @path, compressed in the @way of the table above (both borrowed). Those
+ * that a process before left uncompressed are taken up. 0 or -errno.
  */
-int rotated_add(struct rotated *r, const char *path, const char *first, const char *last,
-		bool gzip);
+int rotated_new(const char *path, const char *way, struct rotated **ret_rotated);
 
-/* Wait for the worker. */
-void rotated_wait(struct rotated *r);
+/* What is not compressed yet is left to the next process. */
+void rotated_free(struct rotated *r);
 
-/* The id of the first record in @fd, in whatever form the line is; "unknown" where none is seen. */
-void rotated_first_id(int fd, char ret_id[64]);
+/*
+ * Call the file "PATH.FIRST_LAST" from now on, and have it compressed to that name and ".gz" or
+ * ".zst". A file of that name that is there already is another one of the same records: a digit is
+ * added. 0 or -errno; never waits.
+ */
+int rotated_add(struct rotated *r, const char *first, const char *last);

@@ -5,13 +5,12 @@
 
 #include "../project/trait.h"
 
+#include "../../supervisor/record/hash.h"
 #include "../../supervisor/record/json_put.h"
 #include "../../supervisor/record/printable.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
 #include <string.h>
 #include <time.h>
 
@@ -95,8 +94,7 @@ static void put_cut(const struct syslog_form *form, const struct projected *p, s
 	json_put_literal(out, ",\"truncated\":true,\"length\":");
 	json_put_u64(out, line.size);
 	if (form->key && form->key->size) {
-		HMAC(EVP_sha256(), form->key->bytes, (int)form->key->size, line.data, line.size,
-		     digest, NULL);
+		hash_keyed((struct bytes){form->key->bytes, form->key->size}, line, digest);
 		json_put_literal(out, ",\"digest\":");
 		json_put_hex(out, digest, sizeof(digest));
 	}

@@ -5,11 +5,11 @@
 #include "http_sink.h"
 
 #include "../../supervisor/record/base64.h"
+#include "../../supervisor/record/hash.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
+#include <openssl/crypto.h>
 #include <string.h>
 #include <time.h>
 
@@ -74,9 +74,9 @@ static int sign(const struct http_sink *s, const char *id, const char *time_text
 		r = json_write_raw(&message, ".", 1);
 	if (r == 0)
 		r = json_write_raw(&message, s->body.text, s->body.length);
-	if (r == 0 && !HMAC(EVP_sha256(), w->key, (int)w->key_size, (unsigned char *)message.text,
-			    message.length, digest, NULL))
-		r = -ENOMEM;
+	if (r == 0)
+		hash_keyed((struct bytes){w->key, w->key_size},
+			   (struct bytes){message.text, message.length}, digest);
 	json_buffer_free(&message);
 	if (r < 0)
 		return r;

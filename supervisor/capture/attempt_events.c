@@ -46,8 +46,12 @@ int translate_attempt(struct capture *c, const struct wire_record *record)
 		return send_other_entry(c, wire);
 
 	const struct syscall_rule *rule = syscall_refusal(wire->call, (int)wire->error, arguments);
+	/* What this session may do its filter does not refuse; the kernel itself may. */
+	if (rule && rule->price && syscall_set_has(&c->options.syscalls.allowed, wire->call))
+		rule = NULL;
 	const char *why = rule ? rule->why : NULL;
-	if (!why && wire->error == EPERM && syscall_set_has(&c->options.denied, wire->call))
+	if (!why && wire->error == EPERM &&
+	    syscall_set_has(&c->options.syscalls.denied, wire->call))
 		why = syscall_denied_why;
 	if (!why) {
 		c->filtered[WIRE_CLASS_policy]++;

@@ -34,8 +34,8 @@ struct capture_options {
 	int fanotify_fd; /* fanotify group on the session's own file systems, -1 if there is none */
 	int root_mount_fd; /* a mount of the session's root, for vitrine-names; -1 without fanotify
 			    */
-	const char *const *watch_reads; /* NULL-terminated glob patterns; borrowed */
-	struct syscall_set denied;	/* calls that the session's policy denies */
+	const char *const *watch_reads;	 /* NULL-terminated glob patterns; borrowed */
+	struct syscall_changes syscalls; /* of the session's policy */
 	capture_emit *emit;
 	void *emit_context;
 };

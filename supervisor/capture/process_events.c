@@ -201,6 +201,27 @@ int translate_process_exec_failed(struct capture *c, const struct wire_record *r
 
 /* ---- exit, credentials, cgroup ---- */
 
+/* Who sent the signal that ended it; absent where that is not known. */
+static void put_sender(struct capture *c, const struct wire_process_exit *wire)
+{
+	static const char *const senders[] = {
+		[SENDER_PROCESS] = "process", [SENDER_SUPERVISOR] = "supervisor",
+		[SENDER_OUTSIDE] = "outside", [SENDER_KERNEL] = "kernel",
+		[SENDER_OOM] = "oom",
+	};
+
+	if (wire->sender == SENDER_UNKNOWN || wire->sender > SENDER_OOM)
+		return;
+	event_put_text(&c->event, FIELD_by, senders[wire->sender]);
+	if (!wire->sender_pid)
+		return;
+	event_put_text(&c->event, FIELD_sender_proc,
+		       capture_proc_key(c, wire->sender_pid, wire->sender_start_ns));
+	if (wire->sender_ns_pid)
+		event_put_u64(&c->event, FIELD_sender_pid, wire->sender_ns_pid);
+	event_put_u64(&c->event, FIELD_sender_host_pid, wire->sender_pid);
+}
+
 int translate_process_exit(struct capture *c, const struct wire_record *record)
 {
 	const struct wire_process_exit *wire = (const void *)record->head;
@@ -214,6 +235,8 @@ int translate_process_exit(struct capture *c, const struct wire_record *record)
 		event_put_u64(e, FIELD_exit_code, wire->exit_code >> 8 & 0xff);
 	if (signal && wire->exit_code & 0x80)
 		event_put_bool(e, FIELD_core_dumped, true);
+	if (signal)
+		put_sender(c, wire);
 	if (wire->cpu_ns) /* 0: it ran less than the scheduler has counted yet */
 		event_put_u64(e, FIELD_usage_cpu_ns, wire->cpu_ns);
 	if (wire->memory_peak)

@@ -56,8 +56,8 @@ struct recording_options {
 	uint64_t output_cap;   /* per command and stream */
 	uint64_t output_limit; /* per command; 0: none */
 	const json_t *watch_reads;
-	const json_t *redact_off;  /* names of rules; NULL: none */
-	struct syscall_set denied; /* calls that the policy denies */
+	const json_t *redact_off;	 /* names of rules; NULL: none */
+	struct syscall_changes syscalls; /* of the policy */
 	const struct redact_secret *secrets;
 	size_t secret_count;
 	const struct checkpoints_key *key; /* signs it; borrowed for the opening; NULL: unsigned */

@@ -353,7 +353,7 @@ static int start_capture(struct recording *r)
 			.fanotify_fd = o->fanotify_fd,
 			.root_mount_fd = o->root_mount_fd,
 			.watch_reads = r->reads,
-			.denied = r->options.denied,
+			.syscalls = r->options.syscalls,
 			.emit = on_event,
 			.emit_context = r,
 		},

@@ -8,9 +8,6 @@
 
 #include <errno.h>
 
-/* So long what may be the beginning of a secret is held back: a prompt has to show. */
-#define HOLD_NS (SECOND_NS / 5)
-
 static bool is_disk_full(int error)
 {
 	return error == ENOSPC || error == EDQUOT;
@@ -92,12 +89,10 @@ int recording_flush_redaction(struct recording *r)
 
 void recording_release_held(struct recording *r)
 {
-	uint64_t now = clock_ns(CLOCK_BOOTTIME);
-
-	if (r->waiting_since || now < HOLD_NS)
+	if (r->waiting_since)
 		return;
 	/* An error is one of the journal: it waits, and is tried again. */
-	(void)redact_flush(r->redactor, now - HOLD_NS, append, r);
+	(void)redact_flush(r->redactor, clock_ns(CLOCK_BOOTTIME), append, r);
 }
 
 int recording_commit(struct recording *r)

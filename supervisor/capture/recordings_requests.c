@@ -199,7 +199,7 @@ static int read_signing(struct call *c, uint8_t seed[SIGN_SEED_SIZE], struct che
 }
 
 /* A name that the table does not know is none of ours to refuse. */
-static void read_denied(const json_t *names, struct syscall_set *ret_denied)
+static void read_calls(const json_t *names, struct syscall_set *ret_calls)
 {
 	const json_t *value;
 	size_t i;
@@ -209,7 +209,7 @@ static void read_denied(const json_t *names, struct syscall_set *ret_denied)
 		int call = name ? syscall_number(name) : -1;
 
 		if (call >= 0)
-			syscall_set_add(ret_denied, (uint32_t)call);
+			syscall_set_add(ret_calls, (uint32_t)call);
 	}
 }
 
@@ -250,7 +250,8 @@ static int read_options(struct call *c, struct recording_options *o)
 	o->output = output;
 	o->watch_reads = json_object_get(c->body, "watch_reads");
 	o->redact_off = json_object_get(c->body, "redact_off");
-	read_denied(json_object_get(c->body, "seccomp_deny"), &o->denied);
+	read_calls(json_object_get(c->body, "seccomp_deny"), &o->syscalls.denied);
+	read_calls(json_object_get(c->body, "seccomp_allow"), &o->syscalls.allowed);
 	o->journal_fd = call_borrow_fd(c, "journal");
 	o->ring_fd = call_borrow_fd(c, "ring");
 	o->freeze_fd = call_borrow_fd(c, "freeze");

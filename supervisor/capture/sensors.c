@@ -24,6 +24,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 
 #define PROGRAMS_MAX 128
 #define ERROR_SIZE 512
@@ -48,6 +49,7 @@ static const struct {
 	SYSCALL_EXITS(TAIL_CALL)
 #undef TAIL_CALL
 	{"refused", REFUSED_EXIT, "on_exit_refused"},
+	{"limited", LIMIT_EXIT, "on_exit_limit"},
 };
 /* clang-format on */
 #define TAIL_CALLS (sizeof(tail_calls) / sizeof(*tail_calls))
@@ -184,6 +186,7 @@ static int set_sizes(struct sensors *s)
 	if (cpus < 0)
 		return cpus;
 	s->skel->rodata->session_level = s->options.session_level;
+	s->skel->rodata->supervisor_pid = (uint32_t)getpid();
 	return bpf_map__set_max_entries(s->skel->maps.scratches, (uint32_t)cpus);
 }
 
@@ -404,7 +407,22 @@ int sensors_load(const struct sensors_options *options, struct sensors **ret_sen
 
 /* ---- sessions ---- */
 
-int sensors_open_session(struct sensors *s, uint64_t cgroup, uint32_t flags,
+static uint64_t read_hits(struct sensors *s, uint32_t slot, enum wire_limit limit)
+{
+	uint32_t index = slot * WIRE_LIMIT_COUNT + limit;
+	uint64_t hits = 0;
+
+	bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.limit_hits), &index, &hits);
+	return hits;
+}
+
+/* s_dev, as the kernel has it. */
+static uint64_t kernel_dev(dev_t dev)
+{
+	return (uint64_t)major(dev) << 20 | minor(dev);
+}
+
+int sensors_open_session(struct sensors *s, const struct sensors_subject *subject,
 			 struct sensors_session *ret_session)
 {
 	struct sensors_session session = {
@@ -420,9 +438,14 @@ int sensors_open_session(struct sensors *s, uint64_t cgroup, uint32_t flags,
 		.slot = session.slot,
 		.high_water = session.high_water,
 		.ring_bytes = session.ring_bytes,
-		.flags = flags,
+		.flags = subject->flags,
+		.workspace_dev = kernel_dev(subject->workspace_dev),
 	};
-	if (bpf_map_update_elem(bpf_map__fd(s->skel->maps.sessions), &cgroup, &slot, BPF_ANY) < 0) {
+	memcpy(slot.limits, subject->limits, sizeof(slot.limits));
+	for (int i = 0; i < WIRE_LIMIT_COUNT; i++)
+		session.hits_before[i] = read_hits(s, session.slot, i);
+	if (bpf_map_update_elem(bpf_map__fd(s->skel->maps.sessions), &subject->cgroup, &slot,
+				BPF_ANY) < 0) {
 		r = -errno;
 		ring_pool_give(s->rings, session.slot);
 		return r;
@@ -434,9 +457,33 @@ int sensors_open_session(struct sensors *s, uint64_t cgroup, uint32_t flags,
 void sensors_close_session(struct sensors *s, uint64_t cgroup, uint32_t slot)
 {
 	bpf_map_delete_elem(bpf_map__fd(s->skel->maps.sessions), &cgroup);
+	sensors_forget_death(s, cgroup);
 	written_files_forget(bpf_map__fd(s->skel->maps.written_files),
 			     bpf_map__fd(s->skel->maps.file_counts), slot);
 	ring_pool_give(s->rings, slot);
+}
+
+uint64_t sensors_hits(struct sensors *s, const struct sensors_session *session,
+		      enum wire_limit limit)
+{
+	return read_hits(s, session->slot, limit) - session->hits_before[limit];
+}
+
+int sensors_death(struct sensors *s, uint64_t cgroup, struct death *ret_death)
+{
+	struct death death;
+
+	if (bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.deaths), &cgroup, &death) < 0)
+		return -errno;
+	if (!death.ended)
+		return -ENOENT;
+	*ret_death = death;
+	return 0;
+}
+
+void sensors_forget_death(struct sensors *s, uint64_t cgroup)
+{
+	bpf_map_delete_elem(bpf_map__fd(s->skel->maps.deaths), &cgroup);
 }
 
 /* ---- what there is ---- */

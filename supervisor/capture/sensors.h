@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 struct sensors;
 
@@ -57,21 +58,41 @@ struct sensors_session {
 	int ring_fd; /* owned by the sensors; send a duplicate */
 	uint64_t ring_bytes;
 	uint64_t high_water;
+	uint64_t hits_before[WIRE_LIMIT_COUNT]; /* of the sessions that had the slot before */
+};
+
+/* What is to be watched, and what of it the kernel's side has to know. */
+struct sensors_subject {
+	uint64_t cgroup;		   /* id of the session's cgroup */
+	uint32_t flags;			   /* enum session_flag */
+	dev_t workspace_dev;		   /* of what is bound to /workspace; 0: none */
+	uint64_t limits[WIRE_LIMIT_COUNT]; /* in force; 0: not */
 };
 
 /*
- * Watch the cgroup with id @cgroup as a session. From the moment that this returns 0 everything in
+ * Watch a cgroup as a session. From the moment that this returns 0 everything in
  * the cgroup is recorded, except what the first process of its pid namespace does, and what that
- * one's children do before their exec: that is vitrine-init at work. @flags: enum session_flag.
- * -ENOSPC: no slot is free.
+ * one's children do before their exec: that is vitrine-init at work. -ENOSPC: no slot is free.
  */
-int sensors_open_session(struct sensors *s, uint64_t cgroup, uint32_t flags,
+int sensors_open_session(struct sensors *s, const struct sensors_subject *subject,
 			 struct sensors_session *ret_session);
 /*
  * Stop watching and free the slot; the recorder has let go of the ring. It is given out again only
  * when no program runs any more that knew this session, and empty.
  */
 void sensors_close_session(struct sensors *s, uint64_t cgroup, uint32_t slot);
+
+/* How often the session hit @limit: what records of processes tell of, or will. */
+uint64_t sensors_hits(struct sensors *s, const struct sensors_session *session,
+		      enum wire_limit limit);
+
+/*
+ * How the first process of the command in @cgroup ended, or with the session's own cgroup that of
+ * vitrine-init. 0, or -ENOENT: it has not ended, or that is not known. Forgotten by
+ * sensors_forget_death.
+ */
+int sensors_death(struct sensors *s, uint64_t cgroup, struct death *ret_death);
+void sensors_forget_death(struct sensors *s, uint64_t cgroup);
 
 /* Descriptors of maps that the recorder reads: "numbers", "losses", "written_files". -1 if unknown.
  * Borrowed. */

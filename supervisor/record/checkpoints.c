@@ -102,7 +102,7 @@ static int find_last(struct checkpoints *c)
 	c->size = f->torn_at < 0 ? f->size : f->torn_at;
 	c->has_last = c->size > 0;
 	if (f->length)
-		sign_hash((struct bytes){f->tail + f->at, f->length}, c->last);
+		hash_bytes((struct bytes){f->tail + f->at, f->length}, c->last);
 	return f->torn_at < 0 || !ftruncate(c->fd, c->size) ? 0 : -errno;
 }
 
@@ -194,7 +194,7 @@ int checkpoints_add(struct checkpoints *c, const struct checkpoint *checkpoint)
 	if (!r) {
 		if (note.has_next)
 			memcpy(c->seed, next, sizeof(next));
-		sign_hash((struct bytes){text, (size_t)length}, c->last);
+		hash_bytes((struct bytes){text, (size_t)length}, c->last);
 		c->has_last = true;
 		c->opened[0] = 0;
 	}

@@ -63,6 +63,7 @@
 #pragma once
 
 #include "event.h"
+#include "hash.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -72,7 +73,6 @@
 #define SEGMENT_SESSION_SIZE 32
 #define SEGMENT_NAME_SIZE 32
 #define SEGMENT_NUMBER_MAX 999999
-#define HASH_SIZE 32
 
 #define FRAME_HEAD_SIZE 12
 #define FRAME_PAYLOAD_MAX (64u << 20)

@@ -140,13 +140,9 @@ static int key_advance(struct ledger *l, uint64_t index, const uint8_t *public)
 	}
 	if (index - l->key.index > LAG_MAX)
 		return -EKEYREJECTED;
-	while (!r && l->key.index < index) {
-		r = sign_ratchet(l->key.seed);
-		l->key.index++;
-	}
-	if (!r && public && !is_key_of(&l->key, public))
-		r = -EKEYREJECTED;
-	return r;
+	for (; l->key.index < index; l->key.index++)
+		sign_ratchet(l->key.seed);
+	return public && !is_key_of(&l->key, public) ? -EKEYREJECTED : 0;
 }
 
 /* ---- the ledger ---- */
@@ -178,7 +174,7 @@ static int read_last(struct ledger *l)
 	r = ledger_line_read((struct bytes){begin, (size_t)(end - begin)}, &l->last);
 	if (r)
 		return r;
-	sign_hash((struct bytes){begin, (size_t)(end - begin)}, l->last_hash);
+	hash_bytes((struct bytes){begin, (size_t)(end - begin)}, l->last_hash);
 	l->has_last = true;
 	return 0;
 }
@@ -240,7 +236,7 @@ static int append(struct ledger *l, enum ledger_kind kind, const char *name, con
 	length = ledger_line_write(&line, l->key.seed, ret_text);
 	if (length < 0)
 		return length;
-	sign_hash((struct bytes){ret_text, (size_t)length}, l->last_hash);
+	hash_bytes((struct bytes){ret_text, (size_t)length}, l->last_hash);
 	ret_text[length] = '\n';
 	n = write(l->fd, ret_text, (size_t)length + 1);
 	r = n < 0 ? -errno : n != length + 1 ? -ENOSPC : 0;
@@ -253,7 +249,10 @@ static int next_key(const struct ledger *l, enum ledger_kind kind, struct key *r
 {
 	*ret_key = l->key;
 	ret_key->index++;
-	return kind == LEDGER_ROTATE ? sign_seed(ret_key->seed) : sign_ratchet(ret_key->seed);
+	if (kind == LEDGER_ROTATE)
+		return sign_seed(ret_key->seed);
+	sign_ratchet(ret_key->seed);
+	return 0;
 }
 
 static int add(struct ledger *l, enum ledger_kind kind, const char *name, const uint8_t *detail,
@@ -349,7 +348,7 @@ int ledger_sign(const char *state, const char *name, struct bytes text,
 	if (r)
 		return r;
 	index = l.key.index;
-	sign_hash(text, hash);
+	hash_bytes(text, hash);
 	r = sign_make(l.key.seed, text, ret_signature);
 	if (!r)
 		r = add(&l, LEDGER_BUNDLE, name, hash, line);

@@ -1,19 +1,16 @@
 /*
  * The tree as it grows: the roots of its complete subtrees, one for each bit of its size that is
- * set. SHA-256 is libcrypto's and cannot fail once it is set up: a failure is a bug.
+ * set.
  */
 #include "merkle.h"
 
-#include <assert.h>
 #include <errno.h>
-#include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum prefix { PREFIX_LEAF, PREFIX_NODE, PREFIX_LOST };
 
 struct merkle {
-	EVP_MD_CTX *hash;
 	uint64_t size;
 	uint8_t peaks[64][HASH_SIZE]; /* by height; valid where the size has the bit */
 };
@@ -24,50 +21,39 @@ int merkle_new(struct merkle **ret_tree)
 
 	if (!m)
 		return -ENOMEM;
-	m->hash = EVP_MD_CTX_new();
-	if (!m->hash || EVP_DigestInit_ex(m->hash, EVP_sha256(), NULL) != 1) {
-		merkle_free(m);
-		return -ENOMEM;
-	}
 	*ret_tree = m;
 	return 0;
 }
 
 void merkle_free(struct merkle *m)
 {
-	if (!m)
-		return;
-	EVP_MD_CTX_free(m->hash);
 	free(m);
 }
 
 /* The hash of a byte and two spans. */
-static void hash_of(struct merkle *m, enum prefix prefix, struct bytes one, struct bytes other,
+static void hash_of(enum prefix prefix, struct bytes one, struct bytes other,
 		    uint8_t ret_hash[HASH_SIZE])
 {
 	uint8_t byte = (uint8_t)prefix;
-	int good = EVP_DigestInit_ex(m->hash, NULL, NULL) && EVP_DigestUpdate(m->hash, &byte, 1) &&
-		   EVP_DigestUpdate(m->hash, one.data, one.size) &&
-		   (!other.size || EVP_DigestUpdate(m->hash, other.data, other.size)) &&
-		   EVP_DigestFinal_ex(m->hash, ret_hash, NULL);
+	struct hash h;
 
-	assert(good);
-	(void)good;
+	hash_begin(&h);
+	hash_add(&h, &byte, 1);
+	hash_add(&h, one.data, one.size);
+	hash_add(&h, other.data, other.size);
+	hash_end(&h, ret_hash);
 }
 
-static void hash_node(struct merkle *m, const uint8_t left[HASH_SIZE],
-		      const uint8_t right[HASH_SIZE], uint8_t ret_hash[HASH_SIZE])
+static void hash_node(const uint8_t left[HASH_SIZE], const uint8_t right[HASH_SIZE],
+		      uint8_t ret_hash[HASH_SIZE])
 {
-	uint8_t both[2 * HASH_SIZE];
-
-	memcpy(both, left, HASH_SIZE);
-	memcpy(both + HASH_SIZE, right, HASH_SIZE);
-	hash_of(m, PREFIX_NODE, (struct bytes){both, sizeof(both)}, (struct bytes){0}, ret_hash);
+	hash_of(PREFIX_NODE, (struct bytes){left, HASH_SIZE}, (struct bytes){right, HASH_SIZE},
+		ret_hash);
 }
 
-void merkle_leaf(struct merkle *m, struct bytes payload, uint8_t ret_leaf[HASH_SIZE])
+void merkle_leaf(struct bytes payload, uint8_t ret_leaf[HASH_SIZE])
 {
-	hash_of(m, PREFIX_LEAF, payload, (struct bytes){0}, ret_leaf);
+	hash_of(PREFIX_LEAF, payload, (struct bytes){0}, ret_leaf);
 }
 
 void merkle_add_leaf(struct merkle *m, const uint8_t leaf[HASH_SIZE])
@@ -77,7 +63,7 @@ void merkle_add_leaf(struct merkle *m, const uint8_t leaf[HASH_SIZE])
 
 	memcpy(hash, leaf, HASH_SIZE);
 	for (; m->size >> height & 1; height++)
-		hash_node(m, m->peaks[height], hash, hash);
+		hash_node(m->peaks[height], hash, hash);
 	memcpy(m->peaks[height], hash, HASH_SIZE);
 	m->size++;
 }
@@ -86,7 +72,7 @@ void merkle_add(struct merkle *m, struct bytes payload)
 {
 	uint8_t leaf[HASH_SIZE];
 
-	merkle_leaf(m, payload, leaf);
+	merkle_leaf(payload, leaf);
 	merkle_add_leaf(m, leaf);
 }
 
@@ -94,7 +80,7 @@ void merkle_add_lost(struct merkle *m)
 {
 	uint8_t leaf[HASH_SIZE];
 
-	hash_of(m, PREFIX_LOST, (struct bytes){0}, (struct bytes){0}, leaf);
+	hash_of(PREFIX_LOST, (struct bytes){0}, (struct bytes){0}, leaf);
 	merkle_add_leaf(m, leaf);
 }
 
@@ -103,7 +89,7 @@ uint64_t merkle_size(const struct merkle *m)
 	return m->size;
 }
 
-void merkle_root(struct merkle *m, uint8_t ret_root[HASH_SIZE])
+void merkle_root(const struct merkle *m, uint8_t ret_root[HASH_SIZE])
 {
 	bool is_first = true;
 
@@ -113,15 +99,11 @@ void merkle_root(struct merkle *m, uint8_t ret_root[HASH_SIZE])
 		if (is_first)
 			memcpy(ret_root, m->peaks[height], HASH_SIZE);
 		else
-			hash_node(m, m->peaks[height], ret_root, ret_root);
+			hash_node(m->peaks[height], ret_root, ret_root);
 		is_first = false;
 	}
-	if (is_first) {
-		int good = EVP_Digest("", 0, ret_root, NULL, EVP_sha256(), NULL);
-
-		assert(good);
-		(void)good;
-	}
+	if (is_first)
+		hash_bytes((struct bytes){0}, ret_root);
 }
 
 /* The largest power of two below @count, which is two at least. */
@@ -139,10 +121,10 @@ static void subtree(const uint8_t (*leaves)[HASH_SIZE], uint64_t count, struct m
 	merkle_root(room, ret_root);
 }
 
-size_t merkle_prove(struct merkle *m, const uint8_t (*leaves)[HASH_SIZE], uint64_t count,
-		    uint64_t index, uint8_t ret_path[MERKLE_PATH_MAX][HASH_SIZE])
+size_t merkle_prove(const uint8_t (*leaves)[HASH_SIZE], uint64_t count, uint64_t index,
+		    uint8_t ret_path[MERKLE_PATH_MAX][HASH_SIZE])
 {
-	struct merkle room = {.hash = m->hash};
+	struct merkle room = {0};
 	size_t depth = 0;
 
 	/* From the root down to the leaf; the path is told the other way round. */
@@ -170,7 +152,7 @@ size_t merkle_prove(struct merkle *m, const uint8_t (*leaves)[HASH_SIZE], uint64
 	return depth;
 }
 
-bool merkle_check(struct merkle *m, const uint8_t leaf[HASH_SIZE], uint64_t index, uint64_t size,
+bool merkle_check(const uint8_t leaf[HASH_SIZE], uint64_t index, uint64_t size,
 		  const uint8_t (*path)[HASH_SIZE], size_t length, const uint8_t root[HASH_SIZE])
 {
 	uint64_t node = index, last = size - 1;
@@ -183,13 +165,13 @@ bool merkle_check(struct merkle *m, const uint8_t leaf[HASH_SIZE], uint64_t inde
 		if (!last)
 			return false;
 		if (node & 1 || node == last) {
-			hash_node(m, path[i], hash, hash);
+			hash_node(path[i], hash, hash);
 			while (!(node & 1) && node) {
 				node >>= 1;
 				last >>= 1;
 			}
 		} else {
-			hash_node(m, hash, path[i], hash);
+			hash_node(hash, path[i], hash);
 		}
 		node >>= 1;
 		last >>= 1;

@@ -23,10 +23,10 @@ void merkle_add_leaf(struct merkle *m, const uint8_t leaf[HASH_SIZE]);
 void merkle_add_lost(struct merkle *m);
 
 uint64_t merkle_size(const struct merkle *m);
-void merkle_root(struct merkle *m, uint8_t ret_root[HASH_SIZE]);
+void merkle_root(const struct merkle *m, uint8_t ret_root[HASH_SIZE]);
 
 /* The hash of a record's leaf. */
-void merkle_leaf(struct merkle *m, struct bytes payload, uint8_t ret_leaf[HASH_SIZE]);
+void merkle_leaf(struct bytes payload, uint8_t ret_leaf[HASH_SIZE]);
 
 #define MERKLE_PATH_MAX 64
 
@@ -34,10 +34,10 @@ void merkle_leaf(struct merkle *m, struct bytes payload, uint8_t ret_leaf[HASH_S
  * The way from leaf @index to the root of the tree of @count @leaves: hashes of the siblings, from
  * the leaf upwards. Returns how many. @index is less than @count.
  */
-size_t merkle_prove(struct merkle *m, const uint8_t (*leaves)[HASH_SIZE], uint64_t count,
-		    uint64_t index, uint8_t ret_path[MERKLE_PATH_MAX][HASH_SIZE]);
+size_t merkle_prove(const uint8_t (*leaves)[HASH_SIZE], uint64_t count, uint64_t index,
+		    uint8_t ret_path[MERKLE_PATH_MAX][HASH_SIZE]);
 
 /* True if @path leads from @leaf at @index to @root in a tree of @size leaves (RFC 9162, 2.1.3.2).
  */
-bool merkle_check(struct merkle *m, const uint8_t leaf[HASH_SIZE], uint64_t index, uint64_t size,
+bool merkle_check(const uint8_t leaf[HASH_SIZE], uint64_t index, uint64_t size,
 		  const uint8_t (*path)[HASH_SIZE], size_t length, const uint8_t root[HASH_SIZE]);

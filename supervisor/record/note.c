@@ -62,7 +62,7 @@ static void key_id(const struct note *n, uint8_t ret_id[KEY_ID_SIZE])
 	text[length] = '\n';
 	text[length + 1] = KEY_TYPE;
 	memcpy(text + length + 2, n->key, SIGN_PUBLIC_SIZE);
-	sign_hash((struct bytes){text, length + 2 + SIGN_PUBLIC_SIZE}, hash);
+	hash_bytes((struct bytes){text, length + 2 + SIGN_PUBLIC_SIZE}, hash);
 	memcpy(ret_id, hash, KEY_ID_SIZE);
 }
 

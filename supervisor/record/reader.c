@@ -13,7 +13,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -44,7 +43,8 @@ struct reader {
 	uint64_t next_seq; /* the number that has to come, if that is known */
 	uint64_t wanted;   /* records below are passed over */
 	struct open_block block;
-	EVP_MD_CTX *content; /* of the open block; NULL: not asked for */
+	bool checks_content;
+	struct hash content; /* of the open block, if that was asked for */
 	uint64_t blocks;     /* closed ones */
 	struct bytes payload;
 	bool previous_known;
@@ -83,7 +83,6 @@ void reader_free(struct reader *r)
 	if (!r)
 		return;
 	segment_free(r->segment);
-	EVP_MD_CTX_free(r->content);
 	if (r->dir_fd >= 0)
 		close(r->dir_fd);
 	free(r);
@@ -132,8 +131,7 @@ static const char *take_up(struct reader *r, struct segment *s)
 static void open_block(struct reader *r, bool is_known)
 {
 	r->block = (struct open_block){.is_known = is_known};
-	if (r->content && EVP_DigestInit_ex(r->content, EVP_sha256(), NULL) != 1)
-		r->block.is_known = false;
+	hash_begin(&r->content);
 }
 
 /* Where the segment begins, its head says what has to come. */
@@ -214,8 +212,8 @@ static enum reader_state take_record(struct reader *r, const struct frame *frame
 	r->block.count++;
 	r->block.bytes += frame->whole.size;
 	r->block.crc = crc32c(r->block.crc, frame->whole.data, frame->whole.size);
-	if (r->content && EVP_DigestUpdate(r->content, frame->whole.data, frame->whole.size) != 1)
-		r->block.is_known = false;
+	if (r->checks_content)
+		hash_add(&r->content, frame->whole.data, frame->whole.size);
 	r->payload = frame->payload;
 	return READER_RECORD;
 }
@@ -225,10 +223,10 @@ static bool is_content(struct reader *r, const struct seal *seal)
 {
 	uint8_t hash[HASH_SIZE];
 
-	if (!r->content)
+	if (!r->checks_content)
 		return true;
-	return EVP_DigestFinal_ex(r->content, hash, NULL) == 1 &&
-	       !memcmp(hash, seal->content, HASH_SIZE);
+	hash_end(&r->content, hash);
+	return !memcmp(hash, seal->content, HASH_SIZE);
 }
 
 static enum reader_state take_seal(struct reader *r, const struct frame *frame)
@@ -455,13 +453,10 @@ const uint8_t *reader_last_block(const struct reader *r)
 	return r->previous;
 }
 
-int reader_check_content(struct reader *r)
+void reader_check_content(struct reader *r)
 {
-	r->content = EVP_MD_CTX_new();
-	if (!r->content)
-		return -ENOMEM;
+	r->checks_content = true;
 	open_block(r, r->block.is_known && !r->block.count);
-	return 0;
 }
 
 const struct reader_damage *reader_damage(const struct reader *r)

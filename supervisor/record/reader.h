@@ -52,8 +52,8 @@ struct bytes reader_payload(const struct reader *r);
 uint64_t reader_blocks(const struct reader *r);
 const uint8_t *reader_last_block(const struct reader *r);
 
-/* From now on hold each block against the SHA-256 in its seal, too. 0 or -ENOMEM. */
-int reader_check_content(struct reader *r);
+/* From now on hold each block against the SHA-256 in its seal, too. */
+void reader_check_content(struct reader *r);
 
 /* NULL where there is none. */
 const struct reader_damage *reader_damage(const struct reader *r);

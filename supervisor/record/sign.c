@@ -2,12 +2,11 @@
  * Signatures by libcrypto.
  */
 #include "sign.h"
+#include "hash.h"
 
 #include <errno.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
-#include <openssl/hmac.h>
-#include <openssl/sha.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -37,18 +36,15 @@ int sign_public(const uint8_t seed[SIGN_SEED_SIZE], uint8_t ret_public[SIGN_PUBL
 	return key && EVP_PKEY_get_raw_public_key(key, ret_public, &size) == 1 ? 0 : -EIO;
 }
 
-int sign_ratchet(uint8_t seed[SIGN_SEED_SIZE])
+void sign_ratchet(uint8_t seed[SIGN_SEED_SIZE])
 {
 	static const char label[] = "vitrine: the next signing key";
-	uint8_t next[SIGN_SEED_SIZE];
-	unsigned int size = sizeof(next);
+	uint8_t next[HASH_SIZE];
 
-	if (!HMAC(EVP_sha256(), seed, SIGN_SEED_SIZE, (const uint8_t *)label, sizeof(label) - 1,
-		  next, &size))
-		return -EIO;
+	hash_keyed((struct bytes){seed, SIGN_SEED_SIZE}, (struct bytes){label, sizeof(label) - 1},
+		   next);
 	memcpy(seed, next, SIGN_SEED_SIZE);
 	OPENSSL_cleanse(next, sizeof(next));
-	return 0;
 }
 
 int sign_make(const uint8_t seed[SIGN_SEED_SIZE], struct bytes text,
@@ -74,9 +70,4 @@ bool sign_check(const uint8_t public[SIGN_PUBLIC_SIZE], struct bytes text,
 
 	return key && context && EVP_DigestVerifyInit(context, NULL, NULL, NULL, key) == 1 &&
 	       EVP_DigestVerify(context, signature, SIGN_SIZE, text.data, text.size) == 1;
-}
-
-void sign_hash(struct bytes text, uint8_t ret_hash[32])
-{
-	SHA256(text.data, text.size, ret_hash);
 }

@@ -20,13 +20,10 @@ int sign_seed(uint8_t ret_seed[SIGN_SEED_SIZE]);
 /* The public key of @seed. 0 or -EIO. */
 int sign_public(const uint8_t seed[SIGN_SEED_SIZE], uint8_t ret_public[SIGN_PUBLIC_SIZE]);
 
-/* The same seed always has the same successor. 0, or -EIO with @seed untouched. */
-int sign_ratchet(uint8_t seed[SIGN_SEED_SIZE]);
+/* The same seed always has the same successor. */
+void sign_ratchet(uint8_t seed[SIGN_SEED_SIZE]);
 
 int sign_make(const uint8_t seed[SIGN_SEED_SIZE], struct bytes text,
 	      uint8_t ret_signature[SIGN_SIZE]);
 bool sign_check(const uint8_t public[SIGN_PUBLIC_SIZE], struct bytes text,
 		const uint8_t signature[SIGN_SIZE]);
-
-/* SHA-256 of @text. */
-void sign_hash(struct bytes text, uint8_t ret_hash[32]);

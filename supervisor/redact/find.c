@@ -1,5 +1,6 @@
 /* Both nets over one text. */
 #include "detector.h"
+#include "reading.h"
 #include "redactor.h"
 
 #include <errno.h>
@@ -60,35 +61,67 @@ int redactor_find_exact(struct redactor *r, struct bytes text)
 	return secrets_find(r->secrets, text, &r->spans);
 }
 
-static int find(struct redactor *r, struct bytes text, bool may_go_on, size_t *ret_held,
-		size_t *ret_context)
+static int find_shapes(struct redactor *r, struct bytes text, bool may_go_on, size_t *ret_held,
+		       size_t *ret_context)
 {
 	struct found found = {r, text};
-	int error = redactor_find_exact(r, text);
 
-	if (error || !r->shapes)
-		return error;
+	if (!r->shapes)
+		return 0;
 	return shapes_find(r->shapes, text, may_go_on, ret_held, ret_context, take_hit, &found);
+}
+
+int redactor_add_shapes(struct redactor *r, struct bytes text)
+{
+	return find_shapes(r, text, false, NULL, NULL);
 }
 
 int redactor_find(struct redactor *r, struct bytes text)
 {
-	return find(r, text, false, NULL, NULL);
+	int error = redactor_find_exact(r, text);
+
+	return error ? error : redactor_add_shapes(r, text);
 }
 
-int redactor_find_begun(struct redactor *r, struct bytes text, size_t *ret_begun,
-			size_t *ret_context)
-{
-	struct span span;
-	size_t held = text.size, context = text.size, begun;
-	int error = find(r, text, true, &held, &context);
+/* A line that was drawn over so far may be drawn over further. */
+#define LINE_MOST 1024
 
+static size_t drawn_line(struct bytes text)
+{
+	const char *bytes = text.data;
+	size_t at = text.size, least = at > LINE_MOST ? at - LINE_MOST : 0;
+	bool is_drawn;
+
+	while (at > least && bytes[at - 1] != '\n')
+		at--;
+	return reading_differs((struct bytes){bytes + at, text.size - at}, &is_drawn) ? at
+										      : text.size;
+}
+
+static size_t least_of(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+int redactor_find_begun(struct redactor *r, struct bytes text, struct unfinished *ret_rest)
+{
+	struct unfinished rest = {.held = text.size, .context = text.size};
+	int error = redactor_find_exact(r, text);
+
+	if (!error)
+		error = find_shapes(r, text, true, &rest.held, &rest.context);
+	if (!error)
+		error = secrets_begun(r->secrets, text, &rest.begun);
 	if (error)
 		return error;
-	begun = secrets_begun(r->secrets, text, &span);
-	*ret_begun = begun < held ? begun : held;
-	if (r->shapes && *ret_begun < text.size)
-		begun = *ret_begun > SHAPES_CONTEXT_MOST ? *ret_begun - SHAPES_CONTEXT_MOST : 0;
-	*ret_context = context < begun ? context : begun;
+	if (begun_has_to_wait(&rest.begun))
+		rest.held = least_of(rest.held, rest.begun.start);
+	if (r->shapes && rest.held < text.size)
+		rest.context = least_of(rest.context, rest.held > SHAPES_CONTEXT_MOST
+							      ? rest.held - SHAPES_CONTEXT_MOST
+							      : 0);
+	rest.context = least_of(rest.context, least_of(rest.begun.start, rest.held));
+	rest.context = least_of(rest.context, drawn_line(text));
+	*ret_rest = rest;
 	return 0;
 }

@@ -1,6 +1,6 @@
 /*
- * Each way of writing a value is a function from one byte to a few, in variants; base64, JSON and
- * the wrapped forms, which are not, stand by themselves.
+ * A form is a row of digits (of 4, 5 or 6 bits), or each byte for itself in another way; JSON,
+ * which looks at characters, stands by itself. Upper and lower case are not told apart.
  */
 #include "forms.h"
 
@@ -9,9 +9,9 @@
 #include <string.h>
 
 const char *const form_names[FORM_COUNT] = {
-	[FORM_RAW] = "raw",	    [FORM_BASE64] = "base64", [FORM_HEX] = "hex",
-	[FORM_PERCENT] = "percent", [FORM_JSON] = "json",     [FORM_SHELL] = "shell",
-	[FORM_HTML] = "html",	    [FORM_UTF16] = "utf16",   [FORM_CASE] = "case",
+	[FORM_RAW] = "raw",   [FORM_BASE64] = "base64",	  [FORM_BASE32] = "base32",
+	[FORM_HEX] = "hex",   [FORM_PERCENT] = "percent", [FORM_JSON] = "json",
+	[FORM_HTML] = "html", [FORM_SPLIT] = "split",
 };
 
 struct maker {
@@ -21,8 +21,6 @@ struct maker {
 	void *context;
 };
 
-static const char digits[2][17] = {"0123456789abcdef", "0123456789ABCDEF"};
-
 static size_t put_text(uint8_t *out, const char *text)
 {
 	size_t size = strlen(text);
@@ -31,11 +29,71 @@ static size_t put_text(uint8_t *out, const char *text)
 	return size;
 }
 
-static size_t put_hex(uint8_t *out, uint8_t c, bool is_upper)
+static size_t put_hex(uint8_t *out, uint8_t c)
 {
-	out[0] = (uint8_t)digits[is_upper][c >> 4];
-	out[1] = (uint8_t)digits[is_upper][c & 15];
+	static const char digits[] = "0123456789abcdef";
+
+	out[0] = (uint8_t)digits[c >> 4];
+	out[1] = (uint8_t)digits[c & 15];
 	return 2;
+}
+
+static void take(const struct maker *m, enum form form, size_t size)
+{
+	const struct form_text text = {.form = form, .text = {m->room, size}};
+
+	m->take(m->context, &text);
+}
+
+/* ---- digits ---- */
+
+static const struct digits {
+	enum form form;
+	unsigned int bits;
+	unsigned int alignments; /* bytes after which digits and bytes begin together again */
+	const char *alphabet;
+} all_digits[] = {
+	{FORM_BASE64, 6, 3, "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz0123456789+/"},
+	{FORM_BASE64, 6, 3, "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz0123456789-_"},
+	{FORM_BASE32, 5, 5, "abcdefghijklmnopqrstuvwxyz234567"},
+	{FORM_HEX, 4, 1, "0123456789abcdef"},
+};
+
+/* So many bits of the value, from bit @at on. */
+static unsigned int some_bits(struct bytes value, size_t at, unsigned int bits)
+{
+	const uint8_t *bytes = value.data;
+	unsigned int pair = (unsigned int)bytes[at / 8] << 8;
+
+	if (at / 8 + 1 < value.size)
+		pair |= bytes[at / 8 + 1];
+	return pair >> (16 - bits - at % 8) & ((1u << bits) - 1);
+}
+
+/* The digits that the value alone decides when it stands @offset bytes behind an alignment. */
+static void make_digits(const struct maker *m, const struct digits *d, unsigned int offset)
+{
+	size_t all = m->value.size * 8, size = 0;
+	size_t at = (d->bits - offset * 8 % d->bits) % d->bits;
+	struct form_text text = {.form = d->form, .open_before = at > 0};
+
+	for (; at + d->bits <= all; at += d->bits)
+		m->room[size++] = (uint8_t)d->alphabet[some_bits(m->value, at, d->bits)];
+	text.open_after = at < all;
+	text.text = (struct bytes){m->room, size};
+	m->take(m->context, &text);
+}
+
+/* ---- byte by byte ---- */
+
+/* As in \x73\x33, 73:33 and 0x73, 0x33. */
+static size_t encode_hex(uint8_t c, uint8_t *out, unsigned int variant)
+{
+	static const char *const before[] = {"\\x", "", "0x"}, *const after[] = {"", ":", ","};
+	size_t size = put_text(out, before[variant]);
+
+	size += put_hex(out + size, c);
+	return size + put_text(out + size, after[variant]);
 }
 
 static bool is_plain(uint8_t c)
@@ -43,55 +101,22 @@ static bool is_plain(uint8_t c)
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* ---- byte by byte ---- */
-
-/* Plain, \x before each, colon behind each; in both cases. */
-static size_t encode_hex(uint8_t c, uint8_t *out, unsigned int variant)
-{
-	size_t size = variant / 2 == 1 ? put_text(out, "\\x") : 0;
-
-	size += put_hex(out + size, c, variant & 1);
-	if (variant / 2 == 2)
-		out[size++] = ':';
-	return size;
-}
-
-/* What RFC 3986, encodeURIComponent, Python and encodeURI leave as it is; and nothing at all. */
+/* What RFC 3986, encodeURIComponent, Python and encodeURI leave as it is; and nothing at all. A
+ * blank is %20 or +. */
 static size_t encode_percent(uint8_t c, uint8_t *out, unsigned int variant)
 {
 	static const char *const left[] = {"-._~", "-._~!'()*", "-._~/", "-._~!'()*;,/?:@&=+$#",
 					   NULL};
-	const char *set = left[variant / 4];
+	const char *set = left[variant / 2];
 
-	if (set && c == ' ' && variant & 2)
+	if (set && c == ' ' && variant & 1)
 		return put_text(out, "+");
 	if (set && (is_plain(c) || (c && strchr(set, c)))) {
 		out[0] = c;
 		return 1;
 	}
 	out[0] = '%';
-	return 1 + put_hex(out + 1, c, variant & 1);
-}
-
-/* Within '...', within "...", with backslashes, within quotes of Python or C, within $'...'. */
-static size_t encode_shell(uint8_t c, uint8_t *out, unsigned int variant)
-{
-	static const char *const escaped[] = {"", "\"$`\\", " \t'\"$`\\!&|;<>()[]{}*?~#^,", "'\\",
-					      "'\\"};
-
-	if (variant == 0 && c == '\'')
-		return put_text(out, "'\\''");
-	if (variant >= 3 && c == '\n')
-		return put_text(out, "\\n");
-	if (variant >= 3 && c == '\t')
-		return put_text(out, "\\t");
-	if (c && strchr(escaped[variant], c)) {
-		out[0] = '\\';
-		out[1] = c;
-		return 2;
-	}
-	out[0] = c;
-	return 1;
+	return 1 + put_hex(out + 1, c);
 }
 
 static size_t encode_html(uint8_t c, uint8_t *out, unsigned int variant)
@@ -115,21 +140,6 @@ static size_t encode_html(uint8_t c, uint8_t *out, unsigned int variant)
 	}
 }
 
-static size_t encode_utf16(uint8_t c, uint8_t *out, unsigned int variant)
-{
-	out[variant] = c;
-	out[!variant] = 0;
-	return 2;
-}
-
-static size_t encode_case(uint8_t c, uint8_t *out, unsigned int variant)
-{
-	bool is_other = variant ? c >= 'a' && c <= 'z' : c >= 'A' && c <= 'Z';
-
-	out[0] = is_other ? c ^ 0x20 : c;
-	return 1;
-}
-
 typedef size_t encode(uint8_t c, uint8_t *out, unsigned int variant);
 
 static const struct {
@@ -137,9 +147,9 @@ static const struct {
 	enum form form;
 	unsigned int variants;
 } ways[] = {
-	{encode_hex, FORM_HEX, 6},     {encode_percent, FORM_PERCENT, 18},
-	{encode_shell, FORM_SHELL, 5}, {encode_html, FORM_HTML, 4},
-	{encode_utf16, FORM_UTF16, 2}, {encode_case, FORM_CASE, 2},
+	{encode_hex, FORM_HEX, 3},
+	{encode_percent, FORM_PERCENT, 9},
+	{encode_html, FORM_HTML, 4},
 };
 
 static void make_by_bytes(const struct maker *m, enum form form, encode *put, unsigned int variant)
@@ -149,20 +159,20 @@ static void make_by_bytes(const struct maker *m, enum form form, encode *put, un
 
 	for (size_t i = 0; i < m->value.size; i++)
 		size += put(value[i], m->room + size, variant);
-	/* The colon behind the last byte may not be there. */
-	if (form == FORM_HEX && variant / 2 == 2)
+	/* What parts the bytes may not be there behind the last one. */
+	if (form == FORM_HEX && variant > 0)
 		size--;
-	m->take(m->context, form, (struct bytes){m->room, size});
+	take(m, form, size);
 }
 
-/* ---- JSON ---- */
+/* ---- JSON, and what shells and languages have in common with it ---- */
 
 static size_t put_unit(uint8_t *out, uint32_t unit)
 {
 	size_t size = put_text(out, "\\u");
 
-	size += put_hex(out + size, (uint8_t)(unit >> 8), false);
-	return size + put_hex(out + size, (uint8_t)unit, false);
+	size += put_hex(out + size, (uint8_t)(unit >> 8));
+	return size + put_hex(out + size, (uint8_t)unit);
 }
 
 static size_t put_code(uint8_t *out, uint32_t code)
@@ -173,17 +183,14 @@ static size_t put_code(uint8_t *out, uint32_t code)
 	return put_unit(out, 0xd800 + (code >> 10)) + put_unit(out + 6, 0xdc00 + (code & 0x3ff));
 }
 
-static size_t json_byte(uint8_t c, uint8_t *out, bool has_slash, bool has_html)
+static size_t json_byte(uint8_t c, uint8_t *out, bool has_html)
 {
-	static const char plain[] = "\b\f\n\r\t\"\\", letters[] = "bfnrt\"\\";
+	static const char plain[] = "\b\f\n\r\t", letters[] = "bfnrt";
 	const char *at = c ? strchr(plain, c) : NULL;
 
-	if (c == '/' && has_slash)
-		return put_text(out, "\\/");
 	if (at) {
-		out[0] = '\\';
-		out[1] = (uint8_t)letters[at - plain];
-		return 2;
+		out[0] = (uint8_t)letters[at - plain];
+		return 1;
 	}
 	if (c < 0x20 || (has_html && strchr("<>&", c)))
 		return put_unit(out, c);
@@ -191,7 +198,7 @@ static size_t json_byte(uint8_t c, uint8_t *out, bool has_slash, bool has_html)
 	return 1;
 }
 
-/* With / escaped or not, <>& escaped or not, what is not ASCII escaped or not. */
+/* With <>& escaped or not, what is not ASCII escaped or not. */
 static void make_json(const struct maker *m, unsigned int variant)
 {
 	const uint8_t *value = m->value.data;
@@ -201,90 +208,29 @@ static void make_json(const struct maker *m, unsigned int variant)
 		size_t start = at;
 		int32_t code = utf8_next(m->value, &at);
 
-		if (code >= 0x80 && variant & 4) {
+		if (code >= 0x80 && variant & 2) {
 			size += put_code(m->room + size, (uint32_t)code);
 		} else if (code >= 0x80 || code < 0) {
 			memcpy(m->room + size, value + start, at - start);
 			size += at - start;
 		} else {
-			size += json_byte((uint8_t)code, m->room + size, variant & 1, variant & 2);
+			size += json_byte((uint8_t)code, m->room + size, variant & 1);
 		}
 	}
-	m->take(m->context, FORM_JSON, (struct bytes){m->room, size});
+	take(m, FORM_JSON, size);
 }
 
-/* ---- base64 ---- */
-
-static const char alphabets[2][65] = {
-	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
-	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_",
-};
-
-/* Six bits of the value, from bit @at on. */
-static unsigned int six_bits(struct bytes value, size_t at)
+void forms_make(struct bytes value, uint8_t *room, form_take *take_form, void *context)
 {
-	const uint8_t *bytes = value.data;
-	unsigned int pair = (unsigned int)bytes[at / 8] << 8;
+	const struct maker m = {value, room, take_form, context};
+	const struct form_text raw = {.form = FORM_RAW, .text = value};
 
-	if (at / 8 + 1 < value.size)
-		pair |= bytes[at / 8 + 1];
-	return pair >> (10 - at % 8) & 63;
-}
-
-/*
- * The characters that the value alone decides when it stands @offset bytes behind a multiple of
- * three; with a newline after each @columns of them (0: none).
- */
-static void make_base64(const struct maker *m, size_t offset, const char *alphabet, size_t columns)
-{
-	size_t bits = m->value.size * 8, at = (6 - offset * 8 % 6) % 6, size = 0, column = 0;
-
-	for (; at + 6 <= bits; at += 6) {
-		if (columns && column++ == columns) {
-			m->room[size++] = '\n';
-			column = 1;
-		}
-		m->room[size++] = (uint8_t)alphabet[six_bits(m->value, at)];
+	take_form(context, &raw);
+	for (size_t i = 0; i < sizeof(all_digits) / sizeof(*all_digits); i++) {
+		for (unsigned int offset = 0; offset < all_digits[i].alignments; offset++)
+			make_digits(&m, &all_digits[i], offset);
 	}
-	m->take(m->context, FORM_BASE64, (struct bytes){m->room, size});
-}
-
-/* Where lines break in a longer text is not known: pieces of the form, each for itself. */
-#define WRAPPED_FROM 56
-#define WRAPPED_PIECE 8
-
-static void make_base64_pieces(const struct maker *m, size_t offset)
-{
-	size_t at = (6 - offset * 8 % 6) % 6;
-
-	while (at + (size_t)6 * WRAPPED_PIECE <= m->value.size * 8) {
-		for (size_t i = 0; i < WRAPPED_PIECE; i++, at += 6)
-			m->room[i] = (uint8_t)alphabets[0][six_bits(m->value, at)];
-		m->take(m->context, FORM_BASE64, (struct bytes){m->room, WRAPPED_PIECE});
-	}
-}
-
-static void make_all_base64(const struct maker *m)
-{
-	for (size_t offset = 0; offset < 3; offset++) {
-		make_base64(m, offset, alphabets[0], 0);
-		make_base64(m, offset, alphabets[1], 0);
-		if (m->value.size >= WRAPPED_FROM && m->value.size <= 8192)
-			make_base64_pieces(m, offset);
-	}
-	if (m->value.size >= WRAPPED_FROM - 8) {
-		make_base64(m, 0, alphabets[0], 64);
-		make_base64(m, 0, alphabets[0], 76);
-	}
-}
-
-void forms_make(struct bytes value, uint8_t *room, form_take *take, void *context)
-{
-	const struct maker m = {value, room, take, context};
-
-	take(context, FORM_RAW, value);
-	make_all_base64(&m);
-	for (unsigned int variant = 0; variant < 8; variant++)
+	for (unsigned int variant = 0; variant < 4; variant++)
 		make_json(&m, variant);
 	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
 		for (unsigned int variant = 0; variant < ways[i].variants; variant++)

@@ -1,7 +1,7 @@
 /*
- * Lists: each item is looked through on its own, so that no border between two is ever cut away;
- * then what only the list shows: a secret that was split over arguments, and what an option before
- * it makes of an argument.
+ * Lists: secrets are looked for in the list as a whole, for they may be split over its items; each
+ * item is cut for itself, so that no border between two is ever cut away. What an option makes of
+ * the argument behind it, only the list shows.
  */
 #include "arguments.h"
 #include "detector.h"
@@ -49,40 +49,55 @@ static int unpack_items(struct redactor *r, struct bytes packed, struct bytes **
 	return 0;
 }
 
-/* Put into r->across what stands in the items without what parts them. */
-static int find_across(struct redactor *r, const struct bytes *items, size_t count, size_t size)
+/* The list as one text: what parts its items is no letter, so a secret may go over any of them. */
+static int find_across(struct redactor *r, struct bytes packed)
 {
-	char *joined, *out;
+	int error = secrets_find(r->secrets, packed, &r->across);
 
-	r->across.count = 0;
-	if (count < 2 || !secrets_count(r->secrets))
-		return 0;
-	joined = out = arena_room(r->arena, size);
-	if (!joined)
-		return -ENOMEM;
-	for (size_t i = 0; i < count; i++)
-		out = mempcpy(out, items[i].data, items[i].size);
-	return secrets_find(r->secrets, (struct bytes){joined, (size_t)(out - joined)}, &r->across);
+	for (size_t i = 0; !error && i < r->across.count; i++)
+		r->counts[r->across.items[i].rule]++;
+	return error;
 }
 
-/* Of r->across what lies in @item, which stands at @offset of all items, and goes over its ends. */
-static int add_across(struct redactor *r, struct bytes item, size_t offset)
+/* Put into r->spans what of r->across lies in @item, which stands at @offset of all. */
+static int take_across(struct redactor *r, struct bytes item, size_t offset)
 {
+	size_t to = offset + item.size;
+
+	r->spans.count = 0;
 	for (size_t i = 0; i < r->across.count; i++) {
 		struct span span = r->across.items[i];
 		int error;
 
-		if (span.end <= offset || span.start >= offset + item.size ||
-		    (span.start >= offset && span.end <= offset + item.size))
+		if (span.end <= offset || span.start >= to)
 			continue;
+		span.is_partial = span.start < offset || span.end > to;
 		span.start = span.start > offset ? span.start - offset : 0;
-		span.end = span.end < offset + item.size ? span.end - offset : item.size;
-		span.is_partial = true;
-		error = spans_merge(&r->spans, span);
+		span.end = span.end < to ? span.end - offset : item.size;
+		error = spans_add(&r->spans, span);
 		if (error)
 			return error;
 	}
 	return 0;
+}
+
+/* Secrets were counted for the whole list. */
+static void count_shapes(struct redactor *r)
+{
+	for (size_t i = 0; i < r->spans.count; i++) {
+		if (r->spans.items[i].rule >= secrets_count(r->secrets))
+			r->counts[r->spans.items[i].rule]++;
+	}
+}
+
+static int add_begun(struct redactor *r, struct bytes item)
+{
+	size_t before = r->spans.count;
+	int error = redactor_add_begun(r, item);
+
+	if (!error && r->spans.count > before)
+		r->counts[r->spans.items[before].rule]++;
+	return error;
 }
 
 static int add_argument(struct redactor *r, const struct bytes *items, size_t count, size_t i)
@@ -107,19 +122,19 @@ int redactor_cut_items(struct redactor *r, const struct event_value *value, stru
 	results = error ? NULL : arena_room(r->arena, count * sizeof(*items));
 	if (!results)
 		return -ENOMEM;
-	error = find_across(r, items, count, value->bytes.size);
-	for (size_t i = 0; !error && i < count; offset += items[i++].size) {
+	error = find_across(r, value->bytes);
+	for (size_t i = 0; !error && i < count; offset += items[i++].size + 1) {
 		results[i] = items[i];
-		error = redactor_find(r, items[i]);
-		if (!error && value->is_cut && i == count - 1)
-			error = redactor_add_begun(r, items[i]);
+		error = take_across(r, items[i], offset);
 		if (!error)
-			error = add_across(r, items[i], offset);
+			error = redactor_add_shapes(r, items[i]);
+		if (!error && value->is_cut && i == count - 1)
+			error = add_begun(r, items[i]);
 		if (!error && is_argv)
 			error = add_argument(r, items, count, i);
 		if (error || !r->spans.count)
 			continue;
-		redactor_count(r);
+		count_shapes(r);
 		place.item = (int64_t)i;
 		error = redactor_cut(r, items[i], 0, items[i].size, &place, &results[i]);
 		is_changed = true;

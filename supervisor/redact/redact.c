@@ -28,14 +28,17 @@ void redactor_free(struct redactor *r)
 	free(r);
 }
 
-/* No more than this can be held back of a stream, with the text that is needed before it. */
+/* What may stand between the letters of a secret, all in all, for it to be found in a stream. */
+#define BETWEEN_MOST (16 * 1024)
+
+/* No more than this is held back of a stream, with the text that is needed before it. */
 static size_t longest_held(const struct redactor *r)
 {
-	size_t longest = secrets_longest(r->secrets);
+	size_t longest = secrets_longest(r->secrets) + BETWEEN_MOST;
 
 	if (!r->shapes)
 		return longest;
-	return (longest < SHAPES_HELD_MOST ? SHAPES_HELD_MOST : longest) + SHAPES_CONTEXT_MOST;
+	return longest + SHAPES_HELD_MOST + SHAPES_CONTEXT_MOST;
 }
 
 int redactor_new(const uint8_t key[32], const struct shapes *shapes,
@@ -192,27 +195,25 @@ void redactor_count(struct redactor *r)
 		redactor_count_span(r, &r->spans.items[i]);
 }
 
+int redactor_cut_begun(struct redactor *r, const struct begun *begun)
+{
+	return spans_merge(&r->spans, begun->span);
+}
+
 int redactor_add_begun(struct redactor *r, struct bytes text)
 {
-	struct span *last = r->spans.count ? &r->spans.items[r->spans.count - 1] : NULL;
-	struct span span;
-	size_t begun = secrets_begun(r->secrets, text, &span);
+	struct begun begun;
+	int error = secrets_begun(r->secrets, text, &begun);
 
-	if (text.size - begun < REDACT_SECRET_MIN)
-		return 0;
-	if (last && begun < last->end) {
-		last->end = text.size;
-		return 0;
-	}
-	return spans_add(&r->spans, span);
+	if (error || begun.start == text.size || !begun_is_certain(&begun))
+		return error;
+	return redactor_cut_begun(r, &begun);
 }
 
 static int cut_text(struct redactor *r, const struct event_value *value, struct bytes *ret_bytes)
 {
 	struct place place = {value->field, -1};
-	enum redact_class class = field_table[value->field].redact;
-	bool is_host = class == REDACT_HOST || class == REDACT_LABEL;
-	int error = is_host ? redactor_find_host(r, value->bytes) : redactor_find(r, value->bytes);
+	int error = redactor_find(r, value->bytes);
 
 	if (!error && value->is_cut)
 		error = redactor_add_begun(r, value->bytes);
@@ -273,9 +274,9 @@ int redact_event(struct redactor *r, const struct event *e, redact_emit *emit, v
 	return pass_plain(r, e, emit, context);
 }
 
-int redact_flush(struct redactor *r, uint64_t older_than_ns, redact_emit *emit, void *context)
+int redact_flush(struct redactor *r, uint64_t now_ns, redact_emit *emit, void *context)
 {
-	return streams_flush(r, older_than_ns, emit, context);
+	return streams_flush(r, now_ns, emit, context);
 }
 
 bool redact_summary(struct redactor *r, struct event *ret_event)

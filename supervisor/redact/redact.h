@@ -2,7 +2,7 @@
  * The redaction stage: between enrich and journal, nothing passes by it.
  *
  * Two nets: the secrets that the session was given, in all their forms, with certainty (secrets.h);
- * and what looks like a secret (shapes.h, fields.h). What enters is an event, what leaves is a
+ * and what looks like a secret (shapes.h). What enters is an event, what leaves is a
  * redacted record.
  */
 #pragma once
@@ -27,7 +27,7 @@ struct redact_secret {
  * A redactor for one session. @shapes (borrowed) is what shapes_new made; NULL: the secrets alone
  * are looked for. @key (32 bytes) is the deployment key under which tags and digests
  * are made. Secrets are copied into locked memory that redactor_free wipes. 0, -EINVAL (a secret is
- * too short) or -errno.
+ * too short), -EKEYREJECTED (one is part of every marker, or of a rule's name) or -errno.
  */
 int redactor_new(const uint8_t key[32], const struct shapes *shapes,
 		 const struct redact_secret *secrets, size_t count, struct redactor **ret_redactor);
@@ -53,9 +53,14 @@ int redactor_switch_off(struct redactor *r, const char *detector);
 typedef int redact_emit(void *context, const struct redacted *record);
 int redact_event(struct redactor *r, const struct event *e, redact_emit *emit, void *context);
 
-/* Give out what is held back: of all streams, older than @older_than_ns of boot time (UINT64_MAX:
- * all). */
-int redact_flush(struct redactor *r, uint64_t older_than_ns, redact_emit *emit, void *context);
+/*
+ * Give out what was held back for REDACT_HOLD_NS at @now_ns of boot time: a prompt has to show.
+ * What has begun like a secret waits for REDACT_HOLD_MOST_NS, and is cut then. UINT64_MAX: nothing
+ * follows, give out all.
+ */
+#define REDACT_HOLD_NS 200000000ull
+#define REDACT_HOLD_MOST_NS 10000000000ull
+int redact_flush(struct redactor *r, uint64_t now_ns, redact_emit *emit, void *context);
 
 /* Put the redact.summary event together: counts per rule. False if nothing was cut. */
 bool redact_summary(struct redactor *r, struct event *ret_event);

@@ -62,17 +62,19 @@ size_t redactor_marker(const struct redactor *r, const struct span *span, char o
 /* Put the spans of @text into r->spans: of both nets, and of the exact one alone. 0 or -ENOMEM. */
 int redactor_find(struct redactor *r, struct bytes text);
 int redactor_find_exact(struct redactor *r, struct bytes text);
-/* As redactor_find, for a name of a host. */
-int redactor_find_host(struct redactor *r, struct bytes text);
+/* Add those of the shape net. 0 or -ENOMEM. */
+int redactor_add_shapes(struct redactor *r, struct bytes text);
 /* Put bytes @start to @end of @text into r->spans, as of detector @detector. 0 or -ENOMEM. */
 int redactor_add_shape(struct redactor *r, struct bytes text, size_t start, size_t end,
 		       size_t detector, const char *form);
-/*
- * As redactor_find, but @text goes on: from *ret_begun on it has to be held back, and from
- * *ret_context on (not behind that) it is needed to judge what follows.
- */
-int redactor_find_begun(struct redactor *r, struct bytes text, size_t *ret_begun,
-			size_t *ret_context);
+/* Of a text that goes on. */
+struct unfinished {
+	struct begun begun; /* of a secret */
+	size_t held;	    /* from here on it has to be held back */
+	size_t context;	    /* from here on it is needed to judge what follows; not behind held */
+};
+/* As redactor_find, but @text goes on. */
+int redactor_find_begun(struct redactor *r, struct bytes text, struct unfinished *ret_rest);
 
 /* Count one span, and r->spans. */
 void redactor_count_span(struct redactor *r, const struct span *span);
@@ -84,6 +86,8 @@ int redactor_cut_items(struct redactor *r, const struct event_value *value,
 
 /* Let the end of @text go too, if it is so much of a secret that it can hardly be chance. */
 int redactor_add_begun(struct redactor *r, struct bytes text);
+/* Let what has begun go. 0 or -ENOMEM. */
+int redactor_cut_begun(struct redactor *r, const struct begun *begun);
 
 /*
  * A JSON value: in strings, names and numbers, each decoded; and if a secret still stands in what
@@ -92,9 +96,9 @@ int redactor_add_begun(struct redactor *r, struct bytes text);
 int redactor_cut_json(struct redactor *r, struct bytes text, enum event_field field,
 		      struct bytes *ret_text);
 
-/* No more than @longest bytes are held back of each stream. */
-int streams_new(size_t longest, struct streams **ret_streams);
+/* No more than @room bytes are kept of each stream. */
+int streams_new(size_t room, struct streams **ret_streams);
 void streams_free(struct streams *s);
 /* Pass a piece of a stream; as redact_event. */
 int streams_pass(struct redactor *r, const struct event *e, redact_emit *emit, void *context);
-int streams_flush(struct redactor *r, uint64_t older_than_ns, redact_emit *emit, void *context);
+int streams_flush(struct redactor *r, uint64_t now_ns, redact_emit *emit, void *context);

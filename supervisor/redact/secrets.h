@@ -10,7 +10,10 @@
 
 struct secrets;
 
-/* Copy @list. 0, -EINVAL (one is too short), -E2BIG or -errno (the memory cannot be locked). */
+/*
+ * Copy @list. 0, -EINVAL (one is too short), -EKEYREJECTED (one is part of every marker), -E2BIG or
+ * -errno (the memory cannot be locked).
+ */
 int secrets_new(const uint8_t key[32], const struct redact_secret *list, size_t count,
 		struct secrets **ret_secrets);
 void secrets_free(struct secrets *s);
@@ -28,13 +31,26 @@ void secrets_digest(const struct secrets *s, struct bytes data,
 uint32_t secrets_tag(const struct secrets *s, struct bytes data);
 
 /*
- * Add the spans of @text to @spans, which is empty. Secrets that overlap make one span, of the
- * first one's name. 0 or -ENOMEM.
+ * Put the spans of @text into @spans. Secrets that overlap make one span, of the first one's name.
+ * 0 or -ENOMEM.
  */
-int secrets_find(const struct secrets *s, struct bytes text, struct spans *spans);
+int secrets_find(struct secrets *s, struct bytes text, struct spans *spans);
 
-/*
- * Where the longest end of @text begins that is the beginning of a secret (but not all of it), and
- * of which; text.size if there is none. Of @ret_span start, rule, tag and form are set.
- */
-size_t secrets_begun(const struct secrets *s, struct bytes text, struct span *ret_span);
+/* The end of a text that is the beginning of a secret (but not all of it). */
+struct begun {
+	size_t start; /* size of the text: there is none */
+	size_t letters;
+	bool goes_on;	     /* no blank and no line break ends the text */
+	struct span span;    /* start, end, rule, tag and form */
+	struct bytes prefix; /* its letters; valid as long as the secrets */
+};
+
+/* Find the one that begins first. 0 or -ENOMEM. */
+int secrets_begun(struct secrets *s, struct bytes text, struct begun *ret_begun);
+
+/* Less letters than these are chance. */
+#define BEGUN_LEAST 3
+/* True if the next bytes may show that it was a secret: of so little, only if the text goes on. */
+bool begun_has_to_wait(const struct begun *b);
+/* True if what has begun can hardly be chance: of a text that nothing follows it goes. */
+bool begun_is_certain(const struct begun *b);

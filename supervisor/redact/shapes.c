@@ -4,12 +4,12 @@
  * machine code where the process may have such; each is tried at its keyword and nowhere else.
  */
 #include "shapes.h"
+#include "../record/hash.h"
 #include "candidate.h"
 #include "detector.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -182,31 +182,27 @@ int shapes_new(struct shapes **ret_shapes)
 	return 0;
 }
 
-static void add_text(EVP_MD_CTX *hash, const char *text)
+static void add_text(struct hash *h, const char *text)
 {
-	EVP_DigestUpdate(hash, text, strlen(text) + 1);
+	hash_add(h, text, strlen(text) + 1);
 }
 
 void shapes_digest(uint8_t ret_digest[32])
 {
-	EVP_MD_CTX *hash = EVP_MD_CTX_new();
+	struct hash h;
 
-	memset(ret_digest, 0, 32);
-	if (!hash)
-		return;
-	EVP_DigestInit_ex(hash, EVP_sha256(), NULL);
+	hash_begin(&h);
 	for (size_t d = 0; d < detector_count; d++) {
 		const uint8_t numbers[] = {detectors[d].check, detectors[d].floor,
 					   detectors[d].back};
 
-		add_text(hash, detectors[d].name);
-		add_text(hash, detectors[d].pattern);
+		add_text(&h, detectors[d].name);
+		add_text(&h, detectors[d].pattern);
 		for (size_t i = 0; i < DETECTOR_KEYWORDS && detectors[d].keywords[i]; i++)
-			add_text(hash, detectors[d].keywords[i]);
-		EVP_DigestUpdate(hash, numbers, sizeof(numbers));
+			add_text(&h, detectors[d].keywords[i]);
+		hash_add(&h, numbers, sizeof(numbers));
 	}
-	EVP_DigestFinal_ex(hash, ret_digest, NULL);
-	EVP_MD_CTX_free(hash);
+	hash_end(&h, ret_digest);
 }
 
 size_t shapes_by_name(const char *name, size_t length)

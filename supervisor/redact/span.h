@@ -9,8 +9,9 @@ struct span {
 	uint32_t rule;
 	uint32_t tag; /* of the value that is cut */
 	const char *form;
-	bool is_partial; /* only the beginning of the secret is there */
-	bool is_piece;	 /* of a value that is looked for in pieces */
+	bool is_partial;    /* only the beginning of the secret is there */
+	size_t source_size; /* of the value as it is usually written; 0: not known */
+	bool is_piece;	    /* of a value that is looked for in pieces */
 };
 
 /* Spans in order, apart from each other; kept from text to text. */

@@ -1,10 +1,11 @@
 /*
  * Streams of output and input: a secret may be split over any number of pieces.
  *
- * What could be the beginning of a secret is held back until it is clear, or until it is too old.
- * What was given out because of its age still counts: if the secret goes on, the rest of it is cut;
- * and if it was so long already that it is no chance, its beginning is cut as well. So of a secret
- * that is written one byte a minute, less than REDACT_SECRET_MIN bytes can be seen.
+ * What could be the beginning of a secret is held back until it is clear. If it stays unclear, one
+ * or two letters are given out after REDACT_HOLD_NS, for a prompt has to show; more than that are
+ * cut after REDACT_HOLD_MOST_NS, or when more lies between them than there is room for. What was
+ * given out or cut still counts: if the secret goes on, the rest of it is cut. So of a secret that
+ * is written one byte a minute, less than BEGUN_LEAST can be seen.
  */
 #include "redactor.h"
 
@@ -27,7 +28,7 @@ struct stream {
 	size_t kept;		   /* bytes that may be the beginning of a secret */
 	size_t given;		   /* so many of them were given out */
 	bool was_marked;	   /* what was given out of them began a secret that was counted */
-	uint8_t *bytes;		   /* room for the longest secret */
+	uint8_t *bytes;
 };
 
 struct streams {
@@ -38,13 +39,13 @@ struct streams {
 	struct stream streams[STREAMS_MOST];
 };
 
-int streams_new(size_t longest, struct streams **ret_streams)
+int streams_new(size_t room, struct streams **ret_streams)
 {
 	struct streams *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return -ENOMEM;
-	s->room = longest;
+	s->room = room;
 	*ret_streams = s;
 	return 0;
 }
@@ -132,12 +133,53 @@ static void keep(struct stream *stream, struct bytes text, size_t from, size_t g
 	stream->offset += from;
 }
 
-static int flush_stream(struct redactor *r, struct stream *stream, redact_emit *emit, void *context)
+/* Keep of @text the letters alone that began a secret: there is no room for what lies between. */
+static void keep_letters(struct stream *stream, struct bytes text, const struct begun *begun)
+{
+	uint64_t next = stream->offset + text.size;
+
+	stream->was_marked = begun_has_to_wait(begun);
+	memcpy(stream->bytes, begun->prefix.data, begun->prefix.size);
+	stream->kept = stream->given = begun->prefix.size;
+	stream->offset = next - stream->kept;
+}
+
+/* A secret that was found goes out whole, even if its end may begin another one. */
+static size_t end_of_piece(const struct redactor *r, size_t held)
+{
+	const struct span *over = spans_over(&r->spans, held);
+
+	return over ? over->end : held;
+}
+
+/* Put into r->spans what goes of @text, which waited until @now_ns; *ret_to: what goes out of it.
+ */
+static int judge_held(struct redactor *r, const struct stream *stream, struct bytes text,
+		      uint64_t now_ns, size_t *ret_to)
+{
+	bool is_final = now_ns - stream->boot_ns >= REDACT_HOLD_MOST_NS;
+	struct begun begun;
+	size_t to = text.size;
+	int error = redactor_find(r, text);
+
+	if (!error)
+		error = secrets_begun(r->secrets, text, &begun);
+	if (error)
+		return error;
+	if (begun.letters >= BEGUN_LEAST && !is_final)
+		to = begun.start;
+	else if (begun.letters && begun_is_certain(&begun))
+		error = redactor_cut_begun(r, &begun);
+	*ret_to = end_of_piece(r, to);
+	return error;
+}
+
+static int flush_stream(struct redactor *r, struct stream *stream, uint64_t now_ns,
+			redact_emit *emit, void *context)
 {
 	struct bytes text = {stream->bytes, stream->kept};
 	struct piece piece = {
 		.from = stream->given,
-		.to = stream->kept,
 		.time_ns = stream->time_ns,
 		.boot_ns = stream->boot_ns,
 	};
@@ -145,14 +187,12 @@ static int flush_stream(struct redactor *r, struct stream *stream, redact_emit *
 
 	if (stream->given == stream->kept)
 		return 0;
-	error = redactor_find(r, text);
-	if (!error)
-		error = redactor_add_begun(r, text);
-	if (error)
+	error = judge_held(r, stream, text, now_ns, &piece.to);
+	if (error || piece.to <= stream->given)
 		return error;
-	count(r, stream, stream->kept);
+	count(r, stream, piece.to);
 	stream->was_marked |= r->spans.count;
-	stream->given = stream->kept;
+	stream->given = piece.to;
 	return send_piece(r, stream, text, &piece, emit, context);
 }
 
@@ -191,7 +231,7 @@ static int find_stream(struct redactor *r, const struct event *e, redact_emit *e
 		if (stream->last_used < oldest->last_used)
 			oldest = stream;
 	}
-	error = oldest->kind ? flush_stream(r, oldest, emit, context) : 0;
+	error = oldest->kind ? flush_stream(r, oldest, UINT64_MAX, emit, context) : 0;
 	if (error)
 		return error;
 	if (!oldest->bytes)
@@ -267,50 +307,65 @@ static int give_out(struct redactor *r, const struct stream *stream, const struc
 	return error;
 }
 
-/* What of @text may go out now, and what has to be kept: *ret_begun, then *ret_context. */
+/* What of @text may go out now, and what has to be kept. */
 static int judge(struct redactor *r, const struct event_value *value, struct bytes text,
-		 size_t *ret_begun, size_t *ret_context)
+		 struct unfinished *rest)
 {
 	int error;
 
 	if (!value->is_cut)
-		return redactor_find_begun(r, text, ret_begun, ret_context);
+		return redactor_find_begun(r, text, rest);
 	/* Nothing follows. */
-	*ret_begun = *ret_context = text.size;
+	*rest = (struct unfinished){{.start = text.size}, text.size, text.size};
 	error = redactor_find(r, text);
 	return error ? error : redactor_add_begun(r, text);
+}
+
+/* The time of what is held: of the oldest of it. */
+static void set_time(struct stream *stream, const struct event *e, bool is_all_new)
+{
+	if (!is_all_new)
+		return;
+	stream->time_ns = e->time_ns;
+	stream->boot_ns = e->boot_ns;
 }
 
 static int pass(struct redactor *r, struct stream *stream, const struct event *e, redact_emit *emit,
 		void *context)
 {
-	const struct event_value *value = event_get(e, FIELD_data);
-	size_t begun, from, to, kept = stream->kept;
-	const struct span *over;
+	size_t to, kept = stream->kept, room = r->streams->room;
+	struct unfinished rest;
 	struct bytes text;
-	int error = join(r->streams, stream, value->bytes, &text);
+	bool is_far;
+	int error = join(r->streams, stream, event_get(e, FIELD_data)->bytes, &text);
 
 	if (!error)
-		error = judge(r, value, text, &begun, &from);
+		error = judge(r, event_get(e, FIELD_data), text, &rest);
 	if (error)
 		return error;
-	if (kept == stream->given && !r->spans.count && begun == text.size) {
-		keep(stream, text, from, text.size);
-		return redactor_pass(e, emit, context);
+	is_far = text.size - rest.begun.start > room;
+	if (text.size - rest.held > room) {
+		error = redactor_cut_begun(r, &rest.begun);
+		rest.held = text.size;
 	}
-
-	/* A secret that was found goes out whole, even if its end may begin another one. */
-	over = spans_over(&r->spans, begun);
-	to = over ? over->end : begun;
-	count(r, stream, to);
-	error = give_out(r, stream, e, text, to, emit, context);
-	if (to < stream->given)
-		to = stream->given;
-	if (to >= kept) {
-		stream->time_ns = e->time_ns;
-		stream->boot_ns = e->boot_ns;
+	if (text.size - rest.context > room)
+		rest.context = rest.held;
+	if (kept == stream->given && !r->spans.count && rest.held == text.size) {
+		to = text.size;
+		error = redactor_pass(e, emit, context);
+	} else {
+		to = end_of_piece(r, rest.held);
+		count(r, stream, to);
+		if (!error)
+			error = give_out(r, stream, e, text, to, emit, context);
+		if (to < stream->given)
+			to = stream->given;
+		set_time(stream, e, to >= kept);
 	}
-	keep(stream, text, from, to);
+	if (is_far)
+		keep_letters(stream, text, &rest.begun);
+	else
+		keep(stream, text, rest.context, to);
 	return error;
 }
 
@@ -331,7 +386,7 @@ int streams_pass(struct redactor *r, const struct event *e, redact_emit *emit, v
 	if (error)
 		return error;
 	if (stream->kept && !follows(stream, offset)) {
-		error = flush_stream(r, stream, emit, context);
+		error = flush_stream(r, stream, UINT64_MAX, emit, context);
 		if (error)
 			return error;
 		forget(stream);
@@ -342,7 +397,7 @@ int streams_pass(struct redactor *r, const struct event *e, redact_emit *emit, v
 	return pass(r, stream, e, emit, context);
 }
 
-int streams_flush(struct redactor *r, uint64_t older_than_ns, redact_emit *emit, void *context)
+int streams_flush(struct redactor *r, uint64_t now_ns, redact_emit *emit, void *context)
 {
 	struct streams *s = r->streams;
 
@@ -351,10 +406,10 @@ int streams_flush(struct redactor *r, uint64_t older_than_ns, redact_emit *emit,
 		int error;
 
 		if (!stream->kind || stream->given == stream->kept ||
-		    stream->boot_ns >= older_than_ns)
+		    now_ns < stream->boot_ns + REDACT_HOLD_NS)
 			continue;
 		arena_reset(r->arena);
-		error = flush_stream(r, stream, emit, context);
+		error = flush_stream(r, stream, now_ns, emit, context);
 		if (error)
 			return error;
 	}

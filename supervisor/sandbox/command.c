@@ -29,6 +29,8 @@
 
 #define STACK_BYTES (8u << 20) /* the kernel takes a quarter of it as the most that argv may be */
 #define OPEN_FILES 1024
+#define LOCKED_BYTES (8u << 20)
+#define QUEUE_BYTES 819200
 
 #define BIT(capability) (1ull << (capability))
 /* Of the session's root, all within its user namespace. */
@@ -189,6 +191,19 @@ static void cap_limit(__rlimit_resource_t resource, rlim_t soft, rlim_t hard)
 	setrlimit(resource, &limit);
 }
 
+/* Whatever vitrined itself was given: no more than this is handed on. */
+static const struct cap {
+	__rlimit_resource_t resource;
+	rlim_t soft, hard;
+} caps[] = {
+	{RLIMIT_STACK, STACK_BYTES, STACK_BYTES},
+	{RLIMIT_CORE, 0, 0},
+	{RLIMIT_MEMLOCK, LOCKED_BYTES, LOCKED_BYTES},
+	{RLIMIT_MSGQUEUE, QUEUE_BYTES, QUEUE_BYTES},
+	{RLIMIT_NICE, 0, 0},
+	{RLIMIT_RTPRIO, 0, 0},
+};
+
 static int set_limit(__rlimit_resource_t resource, rlim_t value)
 {
 	const struct rlimit limit = {.rlim_cur = value, .rlim_max = value};
@@ -201,8 +216,8 @@ static int set_limits(const struct init_request *request)
 {
 	int r = 0;
 
-	cap_limit(RLIMIT_STACK, STACK_BYTES, STACK_BYTES);
-	cap_limit(RLIMIT_CORE, 0, 0);
+	for (size_t i = 0; i < sizeof(caps) / sizeof(caps[0]); i++)
+		cap_limit(caps[i].resource, caps[i].soft, caps[i].hard);
 	if (request->files)
 		r = set_limit(RLIMIT_NOFILE, request->files);
 	else

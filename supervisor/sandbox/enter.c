@@ -18,6 +18,7 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <linux/keyctl.h>
+#include <linux/magic.h>
 #include <net/if.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -28,6 +29,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define NEW LAUNCHER_NEW
@@ -41,13 +43,17 @@ static const char *const masked[] = {
 };
 static const char *const read_only[] = {"sys", "irq", "bus", "fs"};
 
+/* What is written to the kernel goes to the kernel: not to a file that stands in its place. */
 static int write_text(const char *path, const char *text)
 {
-	cleanup(close_fd) int fd = open(path, O_WRONLY | O_CLOEXEC);
+	struct statfs fs;
+	cleanup(close_fd) int fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
 
-	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+	if (fd < 0 || fstatfs(fd, &fs) < 0)
 		return -errno;
-	return 0;
+	if (fs.f_type != PROC_SUPER_MAGIC)
+		return -EXDEV;
+	return write(fd, text, strlen(text)) < 0 ? -errno : 0;
 }
 
 /* Entering by itself, and by this file, a process waits for no grace period of the kernel. */
@@ -139,7 +145,7 @@ static int mount_dev(void)
 static int place_mounts(const struct session_start *start)
 {
 	int r = mount_place(start->root_fd, NEW);
-	if (r == 0)
+	if (r == 0 && !(start->request->flags & LAUNCH_TEMPLATE))
 		r = bind_system_directories();
 	if (r == 0)
 		r = mount_dev();

@@ -6,6 +6,7 @@
 #include "../record/cleanup.h"
 #include "command.h"
 #include "init.h"
+#include "landlock_wall.h"
 #include "message.h"
 
 #include <errno.h>
@@ -261,16 +262,21 @@ int main(void)
 		init.commands[i].words = -1;
 	fcntl(INIT_FD_CONTROL, F_SETFD, FD_CLOEXEC);
 
+	uint32_t step = SETUP_init;
 	int r = keep_owners_out();
 	if (r == 0)
 		r = open_signals(&init.signal_fd);
 	if (r == 0)
 		r = load_filter(&init.filter);
+	if (r == 0) {
+		step = SETUP_wall;
+		r = landlock_wall_raise();
+	}
 	if (r < 0)
 		ready = (struct init_report){
 			.kind = INIT_SETUP_FAILED,
 			.error = -r,
-			.step = SETUP_init,
+			.step = step,
 		};
 	if (report(&ready, NULL, 0) < 0 || r < 0)
 		return 1;

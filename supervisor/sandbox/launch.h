@@ -10,7 +10,7 @@
 
 #define LAUNCH_ID_MAX 64
 #define LAUNCH_RESOLV_MAX 4096
-#define LAUNCH_TASKS_MAX 3
+#define LAUNCH_TASKS_MAX 4
 
 enum launch_kind {
 	LAUNCH_SKELETON, /* descriptors: mount of a new skeleton. Answer: none */
@@ -20,16 +20,19 @@ enum launch_kind {
 enum launch_flag {
 	LAUNCH_OWN_NET = 1,
 	LAUNCH_WORKSPACE = 2,
+	LAUNCH_TEMPLATE = 4,
 };
 
 enum launch_fd {
-	LAUNCH_FD_CGROUP,    /* cgroup that init starts in */
-	LAUNCH_FD_CONTROL,   /* init's end of the socket to vitrined */
-	LAUNCH_FD_FILTER,    /* memfd with the system call filter of commands */
-	LAUNCH_FD_INIT,	     /* memfd with the program vitrine-init */
-	LAUNCH_FD_WORKSPACE, /* detached mount; only with LAUNCH_WORKSPACE */
-	LAUNCH_FD_COUNT,     /* behind the last: tasks files of v1 cgroups that init enters */
-	LAUNCH_FD_MAX = LAUNCH_FD_COUNT + LAUNCH_TASKS_MAX,
+	LAUNCH_FD_CGROUP,  /* cgroup that init starts in */
+	LAUNCH_FD_CONTROL, /* init's end of the socket to vitrined */
+	LAUNCH_FD_FILTER,  /* memfd with the system call filter of commands */
+	LAUNCH_FD_INIT,	   /* memfd with the program vitrine-init */
+	LAUNCH_FD_FIXED,   /* behind these, as far as they are there, in this order: */
+	/* detached mount of the workspace, with LAUNCH_WORKSPACE */
+	/* detached mount of the template, with LAUNCH_TEMPLATE */
+	/* tasks files of v1 cgroups that init enters */
+	LAUNCH_FD_MAX = LAUNCH_FD_FIXED + 2 + LAUNCH_TASKS_MAX,
 };
 
 struct launch_request {

@@ -69,12 +69,12 @@ static int load_init(int bin_dir_fd, struct launcher *l)
 	return 0;
 }
 
-int launcher_filter(const struct syscall_set *denied, int *ret_fd)
+int launcher_filter(const struct syscall_changes *changes, int *ret_fd)
 {
 	cleanup(free) struct sock_filter *filter = NULL;
 	size_t count;
 
-	int r = seccomp_compile(denied, &filter, &count);
+	int r = seccomp_compile(changes, &filter, &count);
 	if (r < 0)
 		return r;
 
@@ -198,7 +198,7 @@ int launcher_start(int bin_dir_fd, struct launcher **ret_launcher)
 	if (r == 0)
 		r = load_init(bin_dir_fd, l);
 	if (r == 0)
-		r = launcher_filter(&(struct syscall_set){0}, &l->filter_fd);
+		r = launcher_filter(&(struct syscall_changes){0}, &l->filter_fd);
 
 	struct timeval wait = {.tv_sec = ANSWER_TIMEOUT_S};
 	if (r == 0 && setsockopt(l->socket, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait)) < 0)

@@ -23,8 +23,8 @@ struct launcher {
 /* Send a new skeleton if the host's files have changed. 0 or -errno. */
 int launcher_refresh(struct launcher *l);
 
-/* The filter that also denies @denied, as a sealed memfd. 0 or -errno. */
-int launcher_filter(const struct syscall_set *denied, int *ret_fd);
+/* The filter with @changes, as a sealed memfd. 0 or -errno. */
+int launcher_filter(const struct syscall_changes *changes, int *ret_fd);
 
 /*
  * Start a session's init. @fds as in enum launch_fd, @count of them, borrowed. *ret_fds (owned by

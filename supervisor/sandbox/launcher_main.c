@@ -12,8 +12,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/personality.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -28,20 +31,26 @@ static int map_workspace(const struct launch_request *request, int mount_fd)
 static int start_session(const struct launch_request *request, const struct message_fds *fds,
 			 pid_t *ret_pid, int *ret_fds, enum setup_step *ret_step)
 {
-	bool workspace = request->flags & LAUNCH_WORKSPACE;
-	size_t fixed = workspace ? LAUNCH_FD_COUNT : LAUNCH_FD_WORKSPACE;
-	if (fds->count != fixed + request->tasks_count)
+	size_t next = LAUNCH_FD_FIXED;
+	size_t workspace = request->flags & LAUNCH_WORKSPACE ? next++ : 0;
+	size_t template = request->flags & LAUNCH_TEMPLATE ? next++ : 0;
+	if (fds->count != next + request->tasks_count)
 		return -EBADMSG;
 
+	int r = 0;
 	if (workspace) {
 		*ret_step = SETUP_workspace_ids;
-		int r = map_workspace(request, fds->fd[LAUNCH_FD_WORKSPACE]);
-		if (r < 0)
-			return r;
+		r = map_workspace(request, fds->fd[workspace]);
 	}
+	if (r == 0 && template) {
+		*ret_step = SETUP_template_ids;
+		r = namespaces_map_template(fds->fd[template], request->uid_base);
+	}
+	if (r < 0)
+		return r;
 
 	cleanup(close_fd) int root_fd = -1;
-	int r = rootfs_make(request, &root_fd, ret_step);
+	r = rootfs_make(request, template ? fds->fd[template] : -1, &root_fd, ret_step);
 	if (r < 0)
 		return r;
 
@@ -52,8 +61,8 @@ static int start_session(const struct launch_request *request, const struct mess
 		.filter_fd = fds->fd[LAUNCH_FD_FILTER],
 		.init_fd = fds->fd[LAUNCH_FD_INIT],
 		.root_fd = root_fd,
-		.workspace_fd = workspace ? fds->fd[LAUNCH_FD_WORKSPACE] : -1,
-		.tasks_fds = fds->fd + fixed,
+		.workspace_fd = workspace ? fds->fd[workspace] : -1,
+		.tasks_fds = fds->fd + next,
 	};
 	r = namespaces_start(&start, ret_pid, &ret_fds[LAUNCH_ANSWER_PIDFD], ret_step);
 	if (r < 0)
@@ -119,6 +128,21 @@ static void reset_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/*
+ * Of what a process inherits, what a session shall not have of whoever started vitrined: an
+ * execution domain, and a rank among processes that it could not have asked for.
+ */
+static int reset_standing(void)
+{
+	const struct sched_param none = {0};
+
+	if (personality(PER_LINUX) < 0 || sched_setscheduler(0, SCHED_OTHER, &none) < 0)
+		return -errno;
+	if (getpriority(PRIO_PROCESS, 0) < 0 && setpriority(PRIO_PROCESS, 0, 0) < 0)
+		return -errno;
+	return 0;
+}
+
 /* The host's /dev/null would hold the host's mounts in every session. */
 static int replace_streams(void)
 {
@@ -137,7 +161,9 @@ int main(void)
 	umask(022);
 	reset_signals();
 
-	int r = rootfs_prepare();
+	int r = reset_standing();
+	if (r == 0)
+		r = rootfs_prepare();
 	if (r == 0)
 		r = replace_streams();
 	struct launch_answer answer = {.error = -r, .step = SETUP_launcher};

@@ -6,24 +6,28 @@
 #include "../record/cleanup.h"
 #include "cgroup.h"
 #include "cgroup1.h"
+#include "limits_set.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/resource.h>
-
-#define CPU_PERIOD_US 100000
 
 const char *const limits_controllers[SANDBOX_CONTROLLERS + 1] = {
 	[SANDBOX_MEMORY] = "memory",
 	[SANDBOX_PIDS] = "pids",
 	[SANDBOX_CPU] = "cpu",
+	[SANDBOX_IO] = "blkio",
 };
 
-/* Where each controller counts how often it was hit. */
+const char *limits_controller_v2(enum sandbox_controller c)
+{
+	return c == SANDBOX_IO ? "io" : limits_controllers[c];
+}
+
+/* Where each controller counts how often it was hit; NULL: it does not. */
 static const struct {
 	const char *file_v1, *file_v2, *key;
 } counters[SANDBOX_CONTROLLERS] = {
@@ -31,28 +35,6 @@ static const struct {
 	[SANDBOX_PIDS] = {"pids.events", "pids.events", "max"},
 	[SANDBOX_CPU] = {"cpu.stat", "cpu.stat", "nr_throttled"},
 };
-
-static int set(int dir_fd, const char *file, uint64_t value, char why[LIMITS_WHY])
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
-	int r = cgroup_write(dir_fd, file, text);
-	if (r < 0)
-		snprintf(why, LIMITS_WHY, "%s takes no %s", file, text);
-	return r;
-}
-
-static bool host_swaps(void)
-{
-	char line[256];
-	int lines = 0;
-	cleanup(fclose) FILE *swaps = fopen("/proc/swaps", "re");
-
-	while (swaps && fgets(line, sizeof(line), swaps))
-		lines++;
-	return lines > 1;
-}
 
 /* ---- v2 ---- */
 
@@ -98,94 +80,19 @@ static int enable_v2(const struct cgroup_root *root, const char *name, char why[
 	return r;
 }
 
-static int set_v2(struct limits *l, enum sandbox_controller c, char why[LIMITS_WHY])
-{
-	int dir = l->by[c].dir_fd;
-	char text[48];
-	int r;
-
-	switch (c) {
-	case SANDBOX_MEMORY:
-		r = set(dir, "memory.max", l->asked.memory_bytes, why);
-		if (r < 0)
-			return r;
-		r = set(dir, "memory.swap.max", 0, why);
-		return r == -ENOENT && !host_swaps() ? 0 : r;
-	case SANDBOX_PIDS:
-		return set(dir, "pids.max", l->asked.pids + 1, why);
-	case SANDBOX_CPU:
-		snprintf(text, sizeof(text), "%" PRIu64 " %d",
-			 l->asked.cpu_milli * (CPU_PERIOD_US / 1000), CPU_PERIOD_US);
-		r = cgroup_write(dir, "cpu.max", text);
-		if (r < 0)
-			snprintf(why, LIMITS_WHY, "cpu.max takes no %s", text);
-		return r;
-	case SANDBOX_CONTROLLERS:
-		break;
-	}
-	return -EINVAL;
-}
-
-/* ---- v1 ---- */
-
-static int set_v1(struct limits *l, enum sandbox_controller c, char why[LIMITS_WHY])
-{
-	int dir = l->by[c].dir_fd;
-	int r;
-
-	switch (c) {
-	case SANDBOX_MEMORY:
-		r = set(dir, "memory.limit_in_bytes", l->asked.memory_bytes, why);
-		if (r < 0)
-			return r;
-		r = set(dir, "memory.memsw.limit_in_bytes", l->asked.memory_bytes, why);
-		if (r != -ENOENT)
-			return r;
-		if (!host_swaps())
-			return 0;
-		snprintf(why, LIMITS_WHY,
-			 "memory.memsw.limit_in_bytes is missing: swap would not be limited; boot "
-			 "with swapaccount=1");
-		return r;
-	case SANDBOX_PIDS:
-		return set(dir, "pids.max", l->asked.pids + 1, why);
-	case SANDBOX_CPU:
-		r = set(dir, "cpu.cfs_period_us", CPU_PERIOD_US, why);
-		if (r < 0)
-			return r;
-		return set(dir, "cpu.cfs_quota_us", l->asked.cpu_milli * (CPU_PERIOD_US / 1000),
-			   why);
-	case SANDBOX_CONTROLLERS:
-		break;
-	}
-	return -EINVAL;
-}
-
-/* The v1 memory controller tells of a kill by an eventfd that is registered with it. */
-static int listen_for_kills(struct controller_limit *c)
-{
-	char text[32];
-
-	c->notices_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (c->notices_fd < 0)
-		return -errno;
-	snprintf(text, sizeof(text), "%d %d", c->notices_fd, c->hits_fd);
-	return cgroup_write(c->dir_fd, "cgroup.event_control", text);
-}
-
 /* ---- either ---- */
 
 static int open_controller(const struct cgroup_root *root, int cgroup_fd, const char *id,
 			   enum sandbox_controller c, struct limits *l, char why[LIMITS_WHY])
 {
-	const char *name = limits_controllers[c];
+	const char *name = limits_controllers[c], *name_v2 = limits_controller_v2(c);
 	struct controller_limit *by = &l->by[c];
 	char mount[CGROUP1_PATH_MAX];
 
-	int r = enable_v2(root, name, why);
+	int r = enable_v2(root, name_v2, why);
 	if (r == 0) {
 		by->dir_fd = fcntl(cgroup_fd, F_DUPFD_CLOEXEC, 0);
-		return by->dir_fd < 0 ? -errno : set_v2(l, c, why);
+		return by->dir_fd < 0 ? -errno : limits_set(false, by->dir_fd, c, &l->asked, why);
 	}
 	if (r != -ENOENT)
 		return r;
@@ -193,8 +100,8 @@ static int open_controller(const struct cgroup_root *root, int cgroup_fd, const 
 	if (r < 0) {
 		snprintf(why, LIMITS_WHY,
 			 "the host has no %s controller: %s/cgroup.controllers does not list it, "
-			 "and no v1 hierarchy of it is mounted",
-			 name, root->path);
+			 "and no v1 hierarchy of %s is mounted",
+			 name_v2, root->path, name);
 		return r;
 	}
 	r = cgroup1_make(mount, id, &by->dir_fd);
@@ -202,7 +109,7 @@ static int open_controller(const struct cgroup_root *root, int cgroup_fd, const 
 		snprintf(why, LIMITS_WHY, "cannot make %s/vitrine/%s", mount, id);
 		return r;
 	}
-	r = set_v1(l, c, why);
+	r = limits_set(true, by->dir_fd, c, &l->asked, why);
 	if (r < 0)
 		return r;
 	by->tasks_fd = openat(by->dir_fd, "tasks", O_WRONLY | O_CLOEXEC);
@@ -213,14 +120,10 @@ static int open_controller(const struct cgroup_root *root, int cgroup_fd, const 
 static void count_hits(struct limits *l, enum sandbox_controller c)
 {
 	struct controller_limit *by = &l->by[c];
-	bool is_v1 = by->tasks_fd >= 0;
+	const char *file = by->tasks_fd >= 0 ? counters[c].file_v1 : counters[c].file_v2;
 
-	by->hits_fd = openat(by->dir_fd, is_v1 ? counters[c].file_v1 : counters[c].file_v2,
-			     O_RDONLY | O_CLOEXEC);
-	if (by->hits_fd < 0 || !is_v1 || c != SANDBOX_MEMORY)
-		return;
-	if (listen_for_kills(by) < 0)
-		cleanup_close_fd(&by->notices_fd), by->notices_fd = -1;
+	if (file)
+		by->hits_fd = openat(by->dir_fd, file, O_RDONLY | O_CLOEXEC);
 }
 
 static int check_files(const struct sandbox_limits *asked, char why[LIMITS_WHY])
@@ -242,7 +145,8 @@ int limits_open(const struct cgroup_root *root, int cgroup_fd, const char *id,
 	const uint64_t wanted[SANDBOX_CONTROLLERS] = {
 		[SANDBOX_MEMORY] = asked->memory_bytes,
 		[SANDBOX_PIDS] = asked->pids,
-		[SANDBOX_CPU] = asked->cpu_milli,
+		[SANDBOX_CPU] = asked->cpu_milli + asked->cpu_weight,
+		[SANDBOX_IO] = asked->io_bytes,
 	};
 
 	l->asked = *asked;
@@ -250,7 +154,7 @@ int limits_open(const struct cgroup_root *root, int cgroup_fd, const char *id,
 	for (int c = 0; r == 0 && c < SANDBOX_CONTROLLERS; c++) {
 		if (!wanted[c])
 			continue;
-		snprintf(ret_why, LIMITS_WHY, "%s", limits_controllers[c]);
+		snprintf(ret_why, LIMITS_WHY, "%s", limits_controller_v2(c));
 		r = open_controller(root, cgroup_fd, id, c, l, ret_why);
 		if (r == 0)
 			count_hits(l, c);
@@ -270,12 +174,8 @@ size_t limits_tasks(const struct limits *l, int *ret_fds)
 
 int limits_hits(const struct limits *l, enum sandbox_controller c, uint64_t *ret_hits)
 {
-	eventfd_t drained;
-
 	if (l->by[c].hits_fd < 0)
 		return -ENODATA;
-	if (l->by[c].notices_fd >= 0)
-		eventfd_read(l->by[c].notices_fd, &drained);
 	return cgroup_read_value(l->by[c].hits_fd, counters[c].key, ret_hits);
 }
 
@@ -299,7 +199,6 @@ void limits_close(struct limits *l, const char *id)
 		cleanup_close_fd(&l->by[c].dir_fd);
 		cleanup_close_fd(&l->by[c].tasks_fd);
 		cleanup_close_fd(&l->by[c].hits_fd);
-		cleanup_close_fd(&l->by[c].notices_fd);
 	}
 	*l = LIMITS_NONE;
 	if (made)

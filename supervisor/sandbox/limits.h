@@ -10,10 +10,9 @@
 #define LIMITS_WHY 384
 
 struct controller_limit {
-	int dir_fd;	/* the cgroup with the limit; -1: none was asked for */
-	int tasks_fd;	/* v1: where init enters; -1 on v2 */
-	int hits_fd;	/* the file that counts hits */
-	int notices_fd; /* v1 memory: an eventfd; -1: hits_fd itself tells of changes */
+	int dir_fd;   /* the cgroup with the limit; -1: none was asked for */
+	int tasks_fd; /* v1: where init enters; -1 on v2 */
+	int hits_fd;  /* the file that counts hits; -1: nothing does */
 };
 
 struct limits {
@@ -21,10 +20,12 @@ struct limits {
 	struct controller_limit by[SANDBOX_CONTROLLERS];
 };
 
-#define LIMITS_NONE ((struct limits){.by = {{-1, -1, -1, -1}, {-1, -1, -1, -1}, {-1, -1, -1, -1}}})
+#define LIMITS_NONE                                                                                \
+	((struct limits){.by = {{-1, -1, -1}, {-1, -1, -1}, {-1, -1, -1}, {-1, -1, -1}}})
 
-/* The controllers' names, closed by NULL. */
+/* The controllers' names on v1, closed by NULL, and that of one on v2. */
 extern const char *const limits_controllers[SANDBOX_CONTROLLERS + 1];
+const char *limits_controller_v2(enum sandbox_controller c);
 
 /*
  * Set what is asked for session @id, whose v2 cgroup is @cgroup_fd. Each limit holds when this

@@ -75,13 +75,22 @@ int namespaces_start(struct session_start *start, pid_t *ret_pid, int *ret_pidfd
 	return 0;
 }
 
-static int map_and_set(pid_t pid, int mount_fd, uid_t host_uid, gid_t host_gid, uid_t owner)
+/* Which ids of a file system become which of the host. */
+struct id_map {
+	uid_t from_uid;
+	gid_t from_gid;
+	uid_t to;
+	uint32_t count;
+	uint64_t attributes; /* of the mount, beside */
+};
+
+static int map_and_set(pid_t pid, int mount_fd, const struct id_map *map)
 {
 	char path[64];
 
-	int r = write_map(pid, "uid_map", host_uid, owner, 1);
+	int r = write_map(pid, "uid_map", map->from_uid, map->to, map->count);
 	if (r == 0)
-		r = write_map(pid, "gid_map", host_gid, owner, 1);
+		r = write_map(pid, "gid_map", map->from_gid, map->to, map->count);
 	if (r < 0)
 		return r;
 
@@ -90,7 +99,8 @@ static int map_and_set(pid_t pid, int mount_fd, uid_t host_uid, gid_t host_gid, 
 	if (fd < 0)
 		return -errno;
 	struct mount_attr attr = {
-		.attr_set = MOUNT_ATTR_IDMAP | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
+		.attr_set =
+			MOUNT_ATTR_IDMAP | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | map->attributes,
 		.userns_fd = (uint64_t)fd,
 	};
 	if (mount_setattr(mount_fd, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) < 0)
@@ -98,7 +108,7 @@ static int map_and_set(pid_t pid, int mount_fd, uid_t host_uid, gid_t host_gid, 
 	return 0;
 }
 
-int namespaces_map_mount(int mount_fd, uid_t host_uid, gid_t host_gid, uid_t owner)
+static int map_mount(int mount_fd, const struct id_map *map)
 {
 	int pidfd = -1;
 
@@ -110,8 +120,22 @@ int namespaces_map_mount(int mount_fd, uid_t host_uid, gid_t host_gid, uid_t own
 		for (;;)
 			pause();
 
-	int r = map_and_set(pid, mount_fd, host_uid, host_gid, owner);
+	int r = map_and_set(pid, mount_fd, map);
 	kill(pid, SIGKILL);
 	close(pidfd);
 	return r;
+}
+
+int namespaces_map_mount(int mount_fd, uid_t host_uid, gid_t host_gid, uid_t owner)
+{
+	const struct id_map map = {host_uid, host_gid, owner, 1, 0};
+
+	return map_mount(mount_fd, &map);
+}
+
+int namespaces_map_template(int mount_fd, uid_t uid_base)
+{
+	const struct id_map map = {0, 0, uid_base, SESSION_IDS, MOUNT_ATTR_RDONLY};
+
+	return map_mount(mount_fd, &map);
 }

@@ -27,3 +27,7 @@ int namespaces_start(struct session_start *start, pid_t *ret_pid, int *ret_pidfd
 /* Let files of @host_uid and @host_gid in a detached mount appear as those of @owner (a host id).
  */
 int namespaces_map_mount(int mount_fd, uid_t host_uid, gid_t host_gid, uid_t owner);
+
+/* Let files of ids 0 to SESSION_IDS - 1 in a detached mount appear as those from @uid_base on, and
+ * make it read-only. */
+int namespaces_map_template(int mount_fd, uid_t uid_base);

@@ -8,6 +8,7 @@
 #include "rootfs.h"
 
 #include "../record/cleanup.h"
+#include "furniture.h"
 #include "mount.h"
 #include "syscalls.h"
 #include "tree.h"
@@ -24,12 +25,13 @@
 #define BASE "/proc" /* exists everywhere; covered while the new root is built */
 #define SKELETON "/skeleton"
 #define STAGE "/stage"
+#define TEMPLATE "/template"
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 const char *const rootfs_system_directories[] = {"/usr",   "/bin",   "/sbin",	"/lib",
 						 "/lib32", "/lib64", "/libx32", NULL};
 
-static const char *const places[] = {"proc", "dev", "skeleton", "stage", "new"};
+static const char *const places[] = {"proc", "dev", "skeleton", "stage", "template", "new"};
 
 static const struct node {
 	const char *name;
@@ -44,38 +46,6 @@ static const struct dev_link {
 } dev_links[] = {
 	{"fd", "/proc/self/fd"},       {"stdin", "/proc/self/fd/0"}, {"stdout", "/proc/self/fd/1"},
 	{"stderr", "/proc/self/fd/2"}, {"ptmx", "pts/ptmx"},
-};
-
-/* What a session may write, laid over the skeleton. */
-static const struct furniture {
-	const char *path;
-	mode_t mode;
-	uid_t owner; /* inside */
-} furniture[] = {
-	{"etc", 0755, SESSION_ROOT},	    {"etc/alternatives", 0755, SESSION_ROOT},
-	{"etc/ssl", 0755, SESSION_ROOT},    {"etc/ssl/certs", 0755, SESSION_ROOT},
-	{"dev", 0755, SESSION_ROOT},	    {"dev/shm", 01777, SESSION_ROOT},
-	{"home", 0755, SESSION_ROOT},	    {"home/agent", 0755, SESSION_AGENT},
-	{"mnt", 0755, SESSION_ROOT},	    {"opt", 0755, SESSION_ROOT},
-	{"root", 0700, SESSION_ROOT},	    {"run", 0755, SESSION_ROOT},
-	{"run/lock", 01777, SESSION_ROOT},  {"srv", 0755, SESSION_ROOT},
-	{"tmp", 01777, SESSION_ROOT},	    {"var", 0755, SESSION_ROOT},
-	{"var/cache", 0755, SESSION_ROOT},  {"var/lib", 0755, SESSION_ROOT},
-	{"var/log", 0755, SESSION_ROOT},    {"var/tmp", 01777, SESSION_ROOT},
-	{"workspace", 0755, SESSION_AGENT},
-};
-
-static const struct furniture_file {
-	const char *path, *text;
-} furniture_files[] = {
-	{"etc/passwd", "root:x:0:0:root:/root:/bin/sh\n"
-		       "daemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin\n"
-		       "bin:x:2:2:bin:/bin:/usr/sbin/nologin\n"
-		       "agent:x:1000:1000:agent:/home/agent:/bin/sh\n"
-		       "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"},
-	{"etc/group",
-	 "root:x:0:\ndaemon:x:1:\nbin:x:2:\nsys:x:3:\nadm:x:4:\ntty:x:5:\nmail:x:8:\nutmp:x:43:\n"
-	 "staff:x:50:\nusers:x:100:\nagent:x:1000:\nnogroup:x:65534:\n"},
 };
 
 static bool is_directory(const char *path)
@@ -192,28 +162,7 @@ int rootfs_set_skeleton(int mount_fd)
 	return mount_place(mount_fd, SKELETON);
 }
 
-static int write_names(int upper_fd, const struct launch_request *request)
-{
-	uid_t owner = request->uid_base + SESSION_ROOT;
-	char text[512];
-
-	int n = snprintf(text, sizeof(text), "%s\n", request->id);
-	int r = tree_write_file(upper_fd, "etc/hostname", text, (size_t)n, owner);
-	if (r < 0)
-		return r;
-
-	n = snprintf(text, sizeof(text),
-		     "127.0.0.1\tlocalhost\n127.0.1.1\t%s\n::1\tlocalhost ip6-localhost "
-		     "ip6-loopback\n",
-		     request->id);
-	r = tree_write_file(upper_fd, "etc/hosts", text, (size_t)n, owner);
-	if (r < 0)
-		return r;
-	return tree_write_file(upper_fd, "etc/resolv.conf", request->resolv, request->resolv_length,
-			       owner);
-}
-
-static int furnish(const struct launch_request *request)
+static int furnish(const struct launch_request *request, int template_fd)
 {
 	int r = tree_make_directory(AT_FDCWD, STAGE "/upper", 0755, request->uid_base);
 	if (r == 0)
@@ -222,30 +171,14 @@ static int furnish(const struct launch_request *request)
 		return r;
 
 	cleanup(close_fd) int fd = open(STAGE "/upper", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	for (size_t i = 0; i < COUNT(furniture); i++) {
-		const struct furniture *f = &furniture[i];
-
-		r = tree_make_directory(fd, f->path, f->mode, request->uid_base + f->owner);
-		if (r < 0)
-			return r;
-	}
-	for (size_t i = 0; i < COUNT(furniture_files); i++) {
-		const struct furniture_file *f = &furniture_files[i];
-
-		r = tree_write_file(fd, f->path, f->text, strlen(f->text), request->uid_base);
-		if (r < 0)
-			return r;
-	}
-	return write_names(fd, request);
+	return fd < 0 ? -errno : furniture_make(request, template_fd, fd);
 }
 
 /* File handles, so that fanotify can report names; without them where the kernel cannot. */
-static int mount_overlay(int *ret_mount_fd)
+static int mount_overlay(const char *lower, int *ret_mount_fd)
 {
 	const struct mount_option options[] = {
-		{"lowerdir", SKELETON},
+		{"lowerdir", lower},
 		{"upperdir", STAGE "/upper"},
 		{"workdir", STAGE "/work"},
 		{"xino", "on"},
@@ -279,17 +212,30 @@ static int place_upper(const struct launch_request *request)
 	return r < 0 ? r : mount_place(fd, STAGE);
 }
 
-int rootfs_make(const struct launch_request *request, int *ret_mount_fd, enum setup_step *ret_step)
+/* The template is placed as long as the overlay is mounted: that has a copy of its own. */
+static int mount_over_template(int template_fd, int *ret_mount_fd)
+{
+	int r = mount_place(template_fd, TEMPLATE);
+	if (r < 0)
+		return r;
+	r = mount_overlay(TEMPLATE, ret_mount_fd);
+	umount2(TEMPLATE, MNT_DETACH);
+	return r;
+}
+
+int rootfs_make(const struct launch_request *request, int template_fd, int *ret_mount_fd,
+		enum setup_step *ret_step)
 {
 	*ret_step = SETUP_upper;
 	int r = place_upper(request);
 	if (r < 0)
 		return r;
 
-	r = furnish(request);
+	r = furnish(request, template_fd);
 	if (r == 0) {
 		*ret_step = SETUP_overlay;
-		r = mount_overlay(ret_mount_fd);
+		r = template_fd < 0 ? mount_overlay(SKELETON, ret_mount_fd)
+				    : mount_over_template(template_fd, ret_mount_fd);
 	}
 	umount2(STAGE, MNT_DETACH);
 	return r;

@@ -23,7 +23,9 @@ int rootfs_prepare(void);
 int rootfs_set_skeleton(int mount_fd);
 
 /*
- * A new root: overlay of the skeleton below an ephemeral upper that is already furnished for the
- * session. *ret_mount_fd is its detached mount. On failure *ret_step says what.
+ * A new root: overlay of the skeleton, or of the template whose detached mount @template_fd is (-1:
+ * none), below an ephemeral upper that is already furnished for the session. *ret_mount_fd is its
+ * detached mount. On failure *ret_step says what.
  */
-int rootfs_make(const struct launch_request *request, int *ret_mount_fd, enum setup_step *ret_step);
+int rootfs_make(const struct launch_request *request, int template_fd, int *ret_mount_fd,
+		enum setup_step *ret_step);

@@ -29,6 +29,7 @@
 #define UPPER_BYTES_DEFAULT (2ull << 30)
 #define UPPER_INODES_DEFAULT 1000000
 #define READY_TIMEOUT_MS 30000
+#define IO_PROGRAMS "/usr"
 
 /* What is needed while a sandbox is made, and not after. */
 struct making {
@@ -37,7 +38,7 @@ struct making {
 	const struct sandbox_options *options;
 	struct sandbox_error *error;
 	struct launch_request request;
-	int init_cgroup_fd, workspace_fd, root_mount_fd;
+	int init_cgroup_fd, workspace_fd, template_fd, root_mount_fd;
 	int filter_fd; /* -1: the launcher's */
 };
 
@@ -45,6 +46,7 @@ static void cleanup_making(struct making *m)
 {
 	cleanup_close_fd(&m->init_cgroup_fd);
 	cleanup_close_fd(&m->workspace_fd);
+	cleanup_close_fd(&m->template_fd);
 	cleanup_close_fd(&m->root_mount_fd);
 	cleanup_close_fd(&m->filter_fd);
 }
@@ -97,6 +99,9 @@ static struct sandbox *sandbox_new(const struct sandbox_options *options)
 		.root_mount_fd = -1,
 		.uid_base = UID_FIRST + options->slot * SESSION_IDS,
 		.uid_count = SESSION_IDS,
+		.upper_bytes = options->upper_bytes ? options->upper_bytes : UPPER_BYTES_DEFAULT,
+		.upper_inodes =
+			options->upper_inodes ? options->upper_inodes : UPPER_INODES_DEFAULT,
 	};
 	s->limits = LIMITS_NONE;
 	s->root_fd = s->control_fd = s->pidfd = s->status_fd = s->wake_fd = -1;
@@ -128,11 +133,26 @@ static int make_cgroups(struct sandbox *s, struct making *m)
 	return 0;
 }
 
+/* The upper is memory; what is read from below it and what is bound to /workspace is on disks. */
+static void find_io_places(const struct sandbox *s, struct sandbox_limits *limits)
+{
+	struct stat programs;
+
+	if (stat(IO_PROGRAMS, &programs) == 0)
+		limits->io_places[0] =
+			(struct sandbox_io_place){IO_PROGRAMS, programs.st_dev, false};
+	if (s->info.workspace_dev)
+		limits->io_places[1] =
+			(struct sandbox_io_place){"/workspace", s->info.workspace_dev, true};
+}
+
 static int set_limits(struct sandbox *s, struct making *m)
 {
+	struct sandbox_limits limits = m->options->limits;
 	char why[LIMITS_WHY] = "";
-	int r = limits_open(m->root, s->info.cgroup_fd, s->id, &m->options->limits, &s->limits,
-			    why);
+
+	find_io_places(s, &limits);
+	int r = limits_open(m->root, s->info.cgroup_fd, s->id, &limits, &s->limits, why);
 
 	return r < 0 ? sandbox_fail(m->error, SETUP_limits, r, "%s", why) : 0;
 }
@@ -158,7 +178,7 @@ static void name_file_system(int fd, char *ret_name, size_t size)
 	endmntent(mounts);
 }
 
-static int open_workspace(struct making *m)
+static int open_workspace(struct sandbox *s, struct making *m)
 {
 	const char *path = m->options->workspace;
 	struct stat st;
@@ -172,10 +192,25 @@ static int open_workspace(struct making *m)
 	if (r < 0)
 		return sandbox_fail(m->error, SETUP_workspace, r, "%s", path);
 
+	s->info.workspace_dev = st.st_dev;
 	m->request.flags |= LAUNCH_WORKSPACE;
 	m->request.workspace_uid = st.st_uid;
 	m->request.workspace_gid = st.st_gid;
 	m->request.workspace_owner = m->options->workspace_for_root ? SESSION_ROOT : SESSION_AGENT;
+	return 0;
+}
+
+/* The session's ids are mapped on a copy of its own. */
+static int open_template(struct making *m)
+{
+	const struct sandbox_template *t = m->options->template;
+
+	if (!t)
+		return 0;
+	int r = mount_clone(t->fd, "", false, &m->template_fd);
+	if (r < 0)
+		return sandbox_fail(m->error, SETUP_template_ids, r, "%s", t->name);
+	m->request.flags |= LAUNCH_TEMPLATE;
 	return 0;
 }
 
@@ -210,20 +245,22 @@ static int fail_launch(struct making *m, unsigned step, int r)
 {
 	char type[64];
 
-	if (step != SETUP_workspace_ids)
+	if (step != SETUP_workspace_ids && step != SETUP_template_ids)
 		return sandbox_fail(m->error, step, r, "%s", "");
-	name_file_system(m->workspace_fd, type, sizeof(type));
-	return sandbox_fail(m->error, step, r, "%s is on %s", m->options->workspace, type);
+	bool workspace = step == SETUP_workspace_ids;
+	name_file_system(workspace ? m->workspace_fd : m->template_fd, type, sizeof(type));
+	return sandbox_fail(m->error, step, r, "%s is on %s",
+			    workspace ? m->options->workspace : m->options->template->name, type);
 }
 
-/* A filter of its own for a session whose policy denies more than the table. */
+/* A filter of its own for a session whose policy changes the table. */
 static int make_filter(struct making *m)
 {
-	static const struct syscall_set none;
+	static const struct syscall_changes none;
 
-	if (memcmp(&m->options->denied, &none, sizeof(none)) == 0)
+	if (memcmp(&m->options->syscalls, &none, sizeof(none)) == 0)
 		return 0;
-	int r = launcher_filter(&m->options->denied, &m->filter_fd);
+	int r = launcher_filter(&m->options->syscalls, &m->filter_fd);
 	return r < 0 ? sandbox_fail(m->error, SETUP_filter, r, "%s", "") : 0;
 }
 
@@ -243,9 +280,12 @@ static int call_launcher(struct sandbox *s, struct making *m)
 		[LAUNCH_FD_CONTROL] = theirs,
 		[LAUNCH_FD_FILTER] = m->filter_fd >= 0 ? m->filter_fd : l->filter_fd,
 		[LAUNCH_FD_INIT] = l->init_fd,
-		[LAUNCH_FD_WORKSPACE] = m->workspace_fd,
 	};
-	size_t count = m->workspace_fd < 0 ? LAUNCH_FD_WORKSPACE : LAUNCH_FD_COUNT;
+	size_t count = LAUNCH_FD_FIXED;
+	if (m->workspace_fd >= 0)
+		fds[count++] = m->workspace_fd;
+	if (m->template_fd >= 0)
+		fds[count++] = m->template_fd;
 	m->request.tasks_count = (uint32_t)limits_tasks(&s->limits, fds + count);
 	int r = launcher_start_session(l, &m->request, fds, count + m->request.tasks_count,
 				       &s->info.init_pid, answers, &step);
@@ -329,9 +369,11 @@ static int build(struct sandbox *s, struct making *m)
 
 	r = make_cgroups(s, m);
 	if (r == 0)
+		r = open_workspace(s, m);
+	if (r == 0)
 		r = set_limits(s, m);
 	if (r == 0)
-		r = open_workspace(m);
+		r = open_template(m);
 	if (r == 0)
 		r = make_filter(m);
 	if (r == 0)
@@ -353,8 +395,8 @@ static void fill_request(const struct sandbox *s, const struct sandbox_options *
 	request->kind = LAUNCH_SESSION;
 	request->flags = o->net == SANDBOX_NET_NONE ? LAUNCH_OWN_NET : 0;
 	request->uid_base = s->info.uid_base;
-	request->upper_bytes = o->upper_bytes ? o->upper_bytes : UPPER_BYTES_DEFAULT;
-	request->upper_inodes = o->upper_inodes ? o->upper_inodes : UPPER_INODES_DEFAULT;
+	request->upper_bytes = s->info.upper_bytes;
+	request->upper_inodes = s->info.upper_inodes;
 	memcpy(request->id, s->id, sizeof(request->id));
 }
 
@@ -377,6 +419,7 @@ int sandbox_create(struct launcher *l, const struct cgroup_root *root,
 		.error = ret_error,
 		.init_cgroup_fd = -1,
 		.workspace_fd = -1,
+		.template_fd = -1,
 		.root_mount_fd = -1,
 		.filter_fd = -1,
 	};
@@ -412,16 +455,6 @@ int sandbox_usage(struct sandbox *s, uint64_t *ret_cpu_ns, uint64_t *ret_memory_
 int sandbox_limit_hits(const struct sandbox *s, enum sandbox_controller c, uint64_t *ret_hits)
 {
 	return limits_hits(&s->limits, c, ret_hits);
-}
-
-int sandbox_limit_fd(const struct sandbox *s, enum sandbox_controller c, uint32_t *ret_events)
-{
-	const struct controller_limit *by = &s->limits.by[c];
-
-	if (c == SANDBOX_CPU) /* its file of counters tells of no change */
-		return -1;
-	*ret_events = by->notices_fd >= 0 ? EPOLLIN : EPOLLPRI;
-	return by->notices_fd >= 0 ? by->notices_fd : by->hits_fd;
 }
 
 bool sandbox_is_full(const struct sandbox *s, bool *ret_inodes)

@@ -44,27 +44,51 @@ void cgroup_root_close(struct cgroup_root *root);
 enum sandbox_net { SANDBOX_NET_NONE, SANDBOX_NET_HOST };
 
 /* Limits that a controller of the host's cgroups holds. */
-enum sandbox_controller { SANDBOX_MEMORY, SANDBOX_PIDS, SANDBOX_CPU, SANDBOX_CONTROLLERS };
+enum sandbox_controller {
+	SANDBOX_MEMORY,
+	SANDBOX_PIDS,
+	SANDBOX_CPU,
+	SANDBOX_IO,
+	SANDBOX_CONTROLLERS,
+};
+
+/* Where files of a session come from. */
+#define SANDBOX_IO_PLACES 2
+struct sandbox_io_place {
+	const char *path; /* borrowed; NULL: none */
+	dev_t dev;
+	bool is_writable;
+};
 
 /* 0: no limit. */
 struct sandbox_limits {
 	uint64_t memory_bytes; /* swap included */
 	uint64_t pids;	       /* processes and threads of commands */
 	uint64_t cpu_milli;    /* thousandths of a processor */
+	uint64_t cpu_weight;   /* share of a busy processor; 100: as everybody else */
+	uint64_t io_bytes;     /* a second, read and written each, of each disk */
 	uint64_t files;	       /* open files of each process */
 	uint64_t file_size_bytes;
+	struct sandbox_io_place io_places[SANDBOX_IO_PLACES]; /* filled by the sandbox */
+};
+
+/* A tree of files that the root is made of. */
+struct sandbox_template {
+	int fd;		  /* its directory, borrowed */
+	const char *name; /* for errors */
 };
 
 struct sandbox_options {
-	const char *id;	       /* session id: name of the cgroup, host name */
-	uint32_t slot;	       /* picks the range of host ids */
-	const char *workspace; /* host directory for /workspace, or NULL */
+	const char *id;				 /* session id: name of the cgroup, host name */
+	uint32_t slot;				 /* picks the range of host ids */
+	const char *workspace;			 /* host directory for /workspace, or NULL */
+	const struct sandbox_template *template; /* NULL: the root is made of the host's system */
 	enum sandbox_net net;
 	bool workspace_for_root; /* files in /workspace belong to session root, not to agent (--user
 				    root) */
-	struct syscall_set denied; /* system calls that fail beyond those of the table */
-	uint64_t upper_bytes;	   /* size of the ephemeral upper; 0: 2 GiB */
-	uint64_t upper_inodes;	   /* 0: 1,000,000 */
+	struct syscall_changes syscalls;
+	uint64_t upper_bytes;  /* size of the ephemeral upper; 0: 2 GiB */
+	uint64_t upper_inodes; /* 0: 1,000,000 */
 	struct sandbox_limits limits;
 };
 
@@ -84,7 +108,9 @@ struct sandbox_info {
 	int root_mount_fd; /* a mount of the session's root, for open_by_handle_at; -1 without
 			      fanotify */
 	pid_t init_pid;	   /* host pid of vitrine-init */
-	uint64_t init_dev, init_ino; /* file of vitrine-init as st_dev / st_ino */
+	uint64_t init_dev, init_ino;	    /* file of vitrine-init as st_dev / st_ino */
+	dev_t workspace_dev;		    /* of what is bound to /workspace; 0: nothing */
+	uint64_t upper_bytes, upper_inodes; /* size of the ephemeral upper */
 	uint32_t uid_base, uid_count;
 };
 
@@ -153,13 +179,8 @@ int sandbox_signal(struct sandbox *s, uint32_t exec, int signal);
 /* Change the size of the command's terminal. */
 int sandbox_resize(struct sandbox *s, uint32_t exec, uint16_t columns, uint16_t rows);
 
-/*
- * How often a limit was hit so far. 0, -ENODATA if there is none, or -errno. The descriptor becomes
- * ready for *ret_events (of epoll) when it is hit again; -1 if there is none. To ask for the hits
- * makes it unready.
- */
+/* How often the kernel counted a limit as hit. 0, -ENODATA if there is none, or -errno. */
 int sandbox_limit_hits(const struct sandbox *s, enum sandbox_controller c, uint64_t *ret_hits);
-int sandbox_limit_fd(const struct sandbox *s, enum sandbox_controller c, uint32_t *ret_events);
 /* Nothing is left of the bytes, or of the inodes, that the session may write to. False where that
  * is unknown. */
 bool sandbox_is_full(const struct sandbox *s, bool *ret_inodes);
@@ -174,9 +195,9 @@ void sandbox_free(struct sandbox *s);
 int sandbox_remove_leftover(const struct cgroup_root *root, const char *id);
 
 /*
- * The seccomp filter as BPF instructions: the table of syscall_policy.h, and @denied with EPERM
- * beyond it. *ret_filter is malloc'ed, *ret_count instructions. 0 or -errno.
+ * The seccomp filter as BPF instructions: the table of syscall_policy.h with @changes. *ret_filter
+ * is malloc'ed, *ret_count instructions. 0 or -errno.
  */
 struct sock_filter;
-int seccomp_compile(const struct syscall_set *denied, struct sock_filter **ret_filter,
+int seccomp_compile(const struct syscall_changes *changes, struct sock_filter **ret_filter,
 		    size_t *ret_count);

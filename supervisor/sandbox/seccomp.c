@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -62,31 +63,43 @@ static int export(scmp_filter_ctx context, struct program *ret_program)
 	return 0;
 }
 
+static bool is_denied(const struct syscall_changes *changes, uint32_t call)
+{
+	return syscall_set_has(&changes->denied, call);
+}
+
+/* Only what has a price can be allowed, whatever the set says. */
+static bool is_allowed(const struct syscall_changes *changes, const struct syscall_rule *rule)
+{
+	return rule->price && syscall_set_has(&changes->allowed, (uint32_t)rule->call);
+}
+
 /* A call that is denied as a whole has no rows of its arguments any more. */
 static int add_rule(scmp_filter_ctx context, const struct syscall_rule *rule,
-		    const struct syscall_set *denied)
+		    const struct syscall_changes *changes)
 {
-	uint32_t action = rule->error ? SCMP_ACT_ERRNO(rule->error) : SCMP_ACT_ALLOW;
-
 	if (rule->call < 0 ||
-	    (rule->stage == SYSCALL_BY_ARGUMENT && syscall_set_has(denied, (uint32_t)rule->call)))
+	    (rule->stage == SYSCALL_BY_ARGUMENT && is_denied(changes, (uint32_t)rule->call)))
 		return 0;
+
+	uint32_t action = rule->error && !is_allowed(changes, rule) ? SCMP_ACT_ERRNO(rule->error)
+								    : SCMP_ACT_ALLOW;
 	return seccomp_rule_add_array(context, action, rule->call, syscall_rule_compares(rule),
 				      rule->compare);
 }
 
-static int add_denied(scmp_filter_ctx context, const struct syscall_set *denied)
+static int add_denied(scmp_filter_ctx context, const struct syscall_changes *changes)
 {
 	int r = 0;
 
 	for (uint32_t call = 0; r == 0 && call < SYSCALL_SET_NUMBERS; call++)
-		if (syscall_set_has(denied, call))
+		if (is_denied(changes, call))
 			r = seccomp_rule_add(context, SCMP_ACT_ERRNO(EPERM), (int)call, 0);
 	return r;
 }
 
-static int compile(uint32_t otherwise, enum syscall_stage stage, const struct syscall_set *denied,
-		   struct program *ret_program)
+static int compile(uint32_t otherwise, enum syscall_stage stage,
+		   const struct syscall_changes *changes, struct program *ret_program)
 {
 	cleanup(context) scmp_filter_ctx context = seccomp_init(otherwise);
 	if (!context)
@@ -97,9 +110,9 @@ static int compile(uint32_t otherwise, enum syscall_stage stage, const struct sy
 		r = seccomp_attr_set(context, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 	for (size_t i = 0; r == 0 && i < syscall_rule_count; i++)
 		if (syscall_rules[i].stage == stage)
-			r = add_rule(context, &syscall_rules[i], denied);
+			r = add_rule(context, &syscall_rules[i], changes);
 	if (r == 0 && stage == SYSCALL_BY_ARGUMENT)
-		r = add_denied(context, denied);
+		r = add_denied(context, changes);
 	return r < 0 ? r : export(context, ret_program);
 }
 
@@ -125,16 +138,16 @@ static int link_programs(const struct program *first, const struct program *seco
 	return 0;
 }
 
-int seccomp_compile(const struct syscall_set *denied, struct sock_filter **ret_filter,
+int seccomp_compile(const struct syscall_changes *changes, struct sock_filter **ret_filter,
 		    size_t *ret_count)
 {
 	cleanup(program) struct program first = {0}, second = {0};
 	struct program whole;
 
-	int r = compile(SCMP_ACT_ALLOW, SYSCALL_BY_ARGUMENT, denied, &first);
+	int r = compile(SCMP_ACT_ALLOW, SYSCALL_BY_ARGUMENT, changes, &first);
 	if (r < 0)
 		return r;
-	r = compile(SCMP_ACT_ERRNO(ENOSYS), SYSCALL_BY_NUMBER, denied, &second);
+	r = compile(SCMP_ACT_ERRNO(ENOSYS), SYSCALL_BY_NUMBER, changes, &second);
 	if (r < 0)
 		return r;
 	r = link_programs(&first, &second, &whole);

@@ -12,6 +12,8 @@
 	STEP(workspace, "binding /workspace", "")                                                  \
 	STEP(workspace_ids, "mapping the owner of /workspace",                                     \
 	     "its file system has to support idmapped mounts (ext4, xfs, btrfs, tmpfs from 6.3)")  \
+	STEP(template_ids, "mapping the owners of the template's files",                           \
+	     "its file system has to support idmapped mounts (ext4, xfs, btrfs, tmpfs from 6.3)")  \
 	STEP(launcher, "asking the launcher", "")                                                  \
 	STEP(upper, "making the ephemeral upper", "the kernel has to have tmpfs")                  \
 	STEP(overlay, "mounting the root", "the kernel has to have overlayfs")                     \
@@ -29,6 +31,7 @@
 	STEP(capabilities, "dropping capabilities", "")                                            \
 	STEP(streams, "placing the standard streams", "")                                          \
 	STEP(init, "starting vitrine-init", "vm.memfd_noexec must not be 2")                       \
+	STEP(wall, "raising the Landlock wall", "")                                                \
 	STEP(start, "starting a process in the command's cgroup", "")                              \
 	STEP(terminal, "making the terminal", "")                                                  \
 	STEP(limits, "setting the limits", "")                                                     \

@@ -34,7 +34,8 @@ const struct syscall_rule syscall_rules[] = {
 #define ALLOW(name) {#name, SCMP_SYS(name), SYSCALL_BY_NUMBER},
 #define ALLOW_IF(name, comparison) {#name, SCMP_SYS(name), SYSCALL_BY_NUMBER, .compare = {comparison}},
 #define REFUSE(name, error, why) {#name, SCMP_SYS(name), SYSCALL_BY_NUMBER, error, why},
-#define REFUSE_IF(name, error, why, ...) {#name, SCMP_SYS(name), SYSCALL_BY_ARGUMENT, error, why, {__VA_ARGS__}},
+#define REFUSE_UNLESS(name, error, why, price) {#name, SCMP_SYS(name), SYSCALL_BY_NUMBER, error, why, price},
+#define REFUSE_IF(name, error, why, ...) {#name, SCMP_SYS(name), SYSCALL_BY_ARGUMENT, error, why, NULL, {__VA_ARGS__}},
 #include "seccomp.def"
 	/* clang-format on */
 };
@@ -42,6 +43,8 @@ const size_t syscall_rule_count = sizeof(syscall_rules) / sizeof(syscall_rules[0
 
 const char syscall_other_entry_why[] =
 	"by another entry numbers mean other calls: the record would tell of acts that never were";
+
+const char syscall_allowed_why[] = "the policy of the session allows it (seccomp_allow)";
 
 const char syscall_denied_why[] = "the policy of the session denies it (seccomp_deny)";
 
@@ -58,6 +61,17 @@ const char *syscall_name(uint32_t call)
 	for (size_t i = 0; i < syscall_rule_count; i++)
 		if (syscall_rules[i].call >= 0 && (uint32_t)syscall_rules[i].call == call)
 			return syscall_rules[i].name;
+	return NULL;
+}
+
+const struct syscall_rule *syscall_allowable(uint32_t call)
+{
+	for (size_t i = 0; i < syscall_rule_count; i++) {
+		const struct syscall_rule *rule = &syscall_rules[i];
+
+		if (rule->price && rule->call >= 0 && (uint32_t)rule->call == call)
+			return rule;
+	}
 	return NULL;
 }
 

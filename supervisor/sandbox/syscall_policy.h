@@ -20,8 +20,9 @@ struct syscall_rule {
 	const char *name;
 	int call; /* negative: not on this machine */
 	enum syscall_stage stage;
-	int error;	 /* that it fails with; 0: allowed */
-	const char *why; /* it is refused; NULL where it is allowed */
+	int error;	   /* that it fails with; 0: allowed */
+	const char *why;   /* it is refused; NULL where it is allowed */
+	const char *price; /* what a session that allows it gives up; NULL: none may */
 	struct scmp_arg_cmp compare[SYSCALL_COMPARES_MAX]; /* op 0: none */
 };
 
@@ -45,6 +46,15 @@ static inline void syscall_set_add(struct syscall_set *set, uint32_t call)
 		set->bits[call / 64] |= 1ull << call % 64;
 }
 
+/* What the policy of a session changes of the table. */
+struct syscall_changes {
+	struct syscall_set denied;  /* seccomp_deny: refused beyond the table */
+	struct syscall_set allowed; /* seccomp_allow: those alone whose row has a price */
+};
+
+/* The row that refuses @call as a whole and that a policy may take back, or NULL. */
+const struct syscall_rule *syscall_allowable(uint32_t call);
+
 /* Number of a call that the table knows on this machine, -1 if it does not; and back (NULL). */
 int syscall_number(const char *name);
 const char *syscall_name(uint32_t call);
@@ -52,12 +62,16 @@ const char *syscall_name(uint32_t call);
 /* Why a call is refused that the session's policy denies beyond the table. */
 extern const char syscall_denied_why[];
 
+/* Why one is not that its policy allows. */
+extern const char syscall_allowed_why[];
+
 /* Why the kernel refuses a call that comes by another entry: int 0x80, x32. */
 extern const char syscall_other_entry_why[];
 
 unsigned syscall_rule_compares(const struct syscall_rule *rule);
 
-/* The row by which the filter answers @call with @error; NULL: the answer is not the filter's. */
+/* The row by which the filter of the table answers @call with @error; NULL: the answer is not the
+ * filter's. */
 const struct syscall_rule *syscall_refusal(uint32_t call, int error,
 					   const uint64_t arguments[SYSCALL_ARGUMENTS]);
 

@@ -29,7 +29,14 @@ print(sum(r["count"] for r in found))' "$1" "$2"
 
 limited --limit memory=64M -- python3 -c 'x = bytearray(256 << 20)'
 is 'a memory bomb ends with reason oom' 'oom 137' "$(field reason) $status"
-check 'and a record of the hit' test "$(hits memory 67108864)" -ge 1
+is 'and a record of the hit' 1 "$(hits memory 67108864)"
+replay --kind limit --kind process.exit >"$work/records"
+check 'with the process that was killed' python3 -c '
+import json, sys
+records = list(map(json.loads, open(sys.argv[1])))
+victim = [r for r in records if r["kind"] == "limit"][0]
+end = [r for r in records if r["kind"] == "process.exit" and r["proc"] == victim["proc"]][0]
+assert end["by"] == "oom" and end["signal"] == 9, end' "$work/records"
 check 'counts add up' counts_add_up --lossless
 is 'nothing of it is left' '' "$(left "$(field session)")"
 
@@ -38,8 +45,11 @@ is 'a child that is killed for it does not end the command' 'exit 0 after' "$(fi
 check 'but is a record' test "$(hits memory 67108864)" -ge 1
 
 limited --limit memory=64M -- sh -c 'kill -9 $$'
-is 'a program that kills itself was not out of memory' 'signal 9 137' "$(field reason) $(field signal) $status"
+is 'a program that kills itself was not out of memory' 'signal 9 137 process' "$(field reason) $(field signal) $status $(field by)"
 is 'and hit nothing' 0 "$(hits memory 67108864)"
+limited --limit memory=64M -- sh -c 'python3 -c "x = bytearray(256 << 20)"; kill -9 $$'
+is 'nor was one that does so right after another was' 'signal 9 process' "$(field reason) $(field signal) $(field by)"
+is 'which is a hit all the same' 1 "$(hits memory 67108864)"
 
 limited --limit memory=32M,disk=1G -- sh -c 'head -c 200M /dev/zero >/tmp/big; echo $?'
 check 'files in memory count too' test "$(hits memory 33554432)" -ge 1
@@ -62,6 +72,10 @@ print(started, refused)
 PYTHON
 limited --limit pids=32 -- python3 -c "$(cat "$work/bomb.py")"
 is 'a fork bomb gets as many processes as were asked for' 31 "$(cut -d' ' -f1 "$work/out")"
+replay --kind limit >"$work/records"
+check 'the process that was refused is named' python3 -c '
+import json, sys
+assert all(r["proc"] and r["pid"] for r in map(json.loads, open(sys.argv[1])))' "$work/records"
 is 'every refusal is counted' "$(cut -d' ' -f2 "$work/out")" "$(hits pids 32)"
 check 'in few records' test "$(replay --kind limit | wc -l)" -le 12
 is 'what it left behind is dead' '' "$(left "$(field session)")"
@@ -78,6 +92,26 @@ usage = json.load(open(sys.argv[1]))["usage"]
 print(usage)
 sys.exit(not 0.02 < usage["cpu_ns"] / usage["wall_ns"] < 0.2)' "$work/verdict"
 check 'and being held back is recorded' test "$(hits cpu 100)" -ge 2
+
+limited --limit cpu_weight=20 -- true
+is 'a share of the processor can be had' 0 "$status"
+
+# ---- disks ----
+
+mkdir "$work/slow"
+chown 1000:1000 "$work/slow"
+limited --limit io=2M --workspace "$work/slow" -- sh -c '
+for i in 1 2 3; do dd if=/dev/zero of=/workspace/x bs=1M count=2 conv=fsync 2>/dev/null; done'
+case $(field step) in
+limits) check 'a rate that cannot be had names what is missing' grep -qE 'io|block device' "$work/err" ;;
+*) check 'six megabytes at two a second take their time' python3 -c '
+import json, sys
+wall = json.load(open(sys.argv[1]))["usage"]["wall_ns"]
+print(wall)
+sys.exit(not 1.5e9 < wall)' "$work/verdict" ;;
+esac
+limited --limit io=2M --workspace /dev/shm -- true
+check 'what is on no disk has no rate' grep -qE '/workspace is on no block device|mapping the owner' "$work/err"
 
 # ---- files ----
 
@@ -96,6 +130,9 @@ try:
 except OSError as e:
     print(e.errno)'
 is 'over all writable places, deleted files too' 28 "$(cat "$work/out")"
+is 'by the process that wanted them' 1 "$(hits disk 8388608)"
+limited -- sh -c 'head -c 10 /dev/zero >/dev/full'
+is 'a device that is always full is no limit' 0 "$(replay --kind limit | wc -l)"
 limited --limit inodes=200 -- python3 -c '
 n = 0
 try:
@@ -119,6 +156,16 @@ try:
 except OSError as e:
     print(e.errno, os.stat("/tmp/x").st_size)'
 is 'open files and the size of one' '16 24 27 1048576' "$(tr '\n' ' ' <"$work/out" | sed 's/ $//')"
+is 'each hit of either is recorded' '1 1' "$(hits files 16) $(hits file_size 1048576)"
+limited --limit files=16 -- python3 -c '
+import os, resource
+resource.setrlimit(resource.RLIMIT_NOFILE, (10, 16))
+try:
+    while True: os.open("/dev/null", 0)
+except OSError as e: print(e.errno)'
+is 'a limit that a program has set itself is its own affair' '24 0' "$(cat "$work/out") $(hits files 16)"
+limited --limit file_size=1M -- sh -c 'exec dd if=/dev/zero of=/tmp/x bs=1M count=3'
+is 'who is ended by a file that is too large was so by the limit' 'limit file_size 153' "$(field reason) $(field limit) $status"
 
 # ---- time and output ----
 
@@ -166,7 +213,7 @@ else
 	check 'and says what is missing' grep -q 'hard limit' "$work/err"
 fi
 limited --limit memory=64M,speed=9 -- true
-check 'an unknown limit names the known ones' grep -q 'speed=9.*memory, pids, cpu, wall, disk, inodes, files, file_size, output' "$work/err"
+check 'an unknown limit names the known ones' grep -q 'speed=9.*memory, pids, cpu, wall, disk, inodes, files, file_size, output, cpu_weight, io' "$work/err"
 limited --limit memory=lots -- true
 check 'a bad value says what is allowed' grep -q 'memory=lots.*at least 4M' "$work/err"
 

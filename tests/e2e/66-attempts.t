@@ -69,6 +69,8 @@ cat >"$work/workspace/escape.py" <<-'PYTHON'
 	attempt("fchmodat", "mode=02755", 268, -100, 0, 0o2755)
 	attempt("openat", "flags=O_WRONLY|O_CREAT,mode=04700", 257, -100, 0, 0o101, 0o4700)
 	attempt("mknod", "mode=04644", 133, 0, 0o4644, 0)
+	attempt("mknod", "mode=020666", 133, 0, 0o020666, 0x103)
+	attempt("mknodat", "mode=060600", 259, -100, 0, 0o060600, 0x700)
 	attempt("syslog", "action=3", 103, 3, 0, 0)
 	attempt("iopl", "level=3", 172, 3)
 	attempt("acct", "", 163, 0)
@@ -144,6 +146,31 @@ is 'the policy in force says so' '["connect", "chmod", "socket"]' "$(replay --ki
 import json, sys
 print(json.dumps(json.loads(sys.stdin.readline())["policy"]["seccomp_deny"]))')"
 check 'counts add up, nothing is lost' counts_add_up --lossless
+
+# What a policy allows: the call gets to the kernel, whose own answer is no attempt, and all else is as it was.
+cat >"$work/workspace/allowed.py" <<-'PYTHON'
+	import ctypes, os, time
+	libc = ctypes.CDLL(None, use_errno=True)
+	child = os.fork()
+	if child == 0:
+	    time.sleep(60)
+	seize, detach = 0x4206, 17
+	ok = libc.syscall(101, seize, child, 0, 0)
+	print(ok, libc.syscall(101, detach, 999999, 0, 0), ctypes.get_errno(), libc.syscall(101, seize, 1, 0, 0), ctypes.get_errno())
+	libc.syscall(312, child, child, 0, 0, 0)
+	print(ctypes.get_errno())
+	os.kill(child, 9)
+PYTHON
+echo '{"seccomp_allow": ["ptrace"]}' >"$work/policy.json"
+run --quiet --policy "$work/policy.json" --workspace "$work/workspace" -- /usr/bin/python3 allowed.py >"$work/tried" 2>&1
+is 'a process of its own can be traced, init cannot, what is not allowed is refused' '0 -1 3 -1 1 1' "$(xargs <"$work/tried")"
+attempts >"$work/recorded"
+is 'only that is an attempt' kcmp "$(cut -f2 "$work/recorded" | xargs)"
+is 'what is allowed stands in the record' '["ptrace"]' "$(replay --kind session.start | python3 -c '
+import json, sys
+print(json.dumps(json.loads(sys.stdin.readline())["policy"]["seccomp_allow"]))')"
+echo '{"seccomp_allow": ["io_uring_setup"]}' >"$work/policy.json"
+check 'most cannot be allowed' sh -c "! $bin/vitrine run --quiet --state $state --policy $work/policy.json -- true 2>$work/err && grep -q 'prints as allowable' $work/err"
 
 # A flood of refusals loses nothing, and no other record, when the session waits for its record.
 cat >"$work/workspace/flood.py" <<-'PYTHON'

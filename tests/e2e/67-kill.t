@@ -84,7 +84,28 @@ is 'and the verdict says who sent it' '143 signal 15 user' "$end"
 # shellcheck disable=SC2016
 start own sh -c 'echo ready; sleep 0.5; kill -TERM $$'
 ended
-is 'a signal of its own is nobody else'"'"'s' '143 signal 15 -' "$end"
+is 'a signal of its own is nobody else'"'"'s' '143 signal 15 process' "$end"
+start fault python3 -c 'import ctypes; print("ready", flush=True); ctypes.string_at(0)'
+ended
+is 'a fault is the kernel'"'"'s' '139 signal 11 kernel' "$end"
+start alien sh -c 'echo ready; exec sleep 1000'
+kill -TERM "$(replay --kind process.exec | python3 -c '
+import json, sys
+print([r["host_pid"] for r in map(json.loads, sys.stdin) if r["argv"][0] == "sleep"][-1])')"
+ended
+is 'what another process of the host sends comes from outside' '143 signal 15 outside' "$end"
+# shellcheck disable=SC2016
+start inner sh -c 'sh -c "kill -KILL $$" & echo ready; exec sleep 1000'
+ended
+is 'a child that kills its parent is named' '137 signal 9 process' "$end"
+replay --kind process.exec --kind session.end >"$work/records"
+check 'as a process of the record' python3 -c '
+import json, sys
+records = list(map(json.loads, open(sys.argv[1])))
+end, execs = records[-1], {r["proc"]: r for r in records[:-1]}
+sender = execs[end["sender"]["proc"]]
+assert "kill -KILL" in sender["argv"][2], sender
+assert sender["pid"] == end["sender"]["pid"]' "$work/records"
 start caught sh -c 'trap "echo caught; exit 3" USR1; echo ready; while :; do sleep 0.1; done'
 check 'a signal can be caught' kill_session --signal SIGUSR1 last
 ended

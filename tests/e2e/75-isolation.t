@@ -75,6 +75,11 @@ cat >"$work/workspace/look.py" <<-'PYTHON'
 	check(f"capabilities {capabilities:x}", capabilities == 0 if os.getuid() else capabilities & ~0xfb == 0)
 	check("no descriptor is inherited", sorted(os.listdir("/proc/self/fd"))[:3] == ["0", "1", "2"] and len(os.listdir("/proc/self/fd")) <= 4)
 	check("nobody else's processes", all(int(p) < 100 for p in os.listdir("/proc") if p.isdigit()))
+	import resource
+	for name, want in [("CORE", 0), ("STACK", 8 << 20), ("MEMLOCK", 8 << 20), ("MSGQUEUE", 819200), ("NICE", 0), ("RTPRIO", 0)]:
+	    hard = resource.getrlimit(getattr(resource, "RLIMIT_" + name))[1]
+	    check(f"limit {name}: {hard}", 0 <= hard <= want)
+	check("execution domain", open("/proc/self/personality").read() == "00000000\n")
 	check("no variable of the host", "CANARY" not in os.environ)
 	check("no network but loopback", os.listdir("/sys/class/net") == ["lo"] if os.path.isdir("/sys/class/net") else True)
 	for path in ("/proc/sys/kernel/hostname", "/proc/sysrq-trigger", "/proc/sys/kernel/core_pattern"):
@@ -98,16 +103,95 @@ chown -R 1000:1000 "$work/workspace"
 CANARY=x
 export CANARY
 
-mounts=$(cat /proc/self/mountinfo)
 for user in agent root; do
-	check "as $user" "$bin/vitrine" run --quiet --state "$state" --user $user --workspace "$work/workspace" -- /usr/bin/python3 look.py
+	check "as $user" setarch --uname-2.6 "$bin/vitrine" run --quiet --state "$state" --user $user --workspace "$work/workspace" -- /usr/bin/python3 look.py
 done
-run --quiet -- sleep 30 &
-client=$!
-sleep 1
-is 'no mount of a session can be seen on the host' "$mounts" "$(cat /proc/self/mountinfo)"
-kill $client
-wait $client 2>/dev/null
+
+# The kernel tells of each change of a mount table, also of one that lasts a moment. A namespace as the host's, in which nobody
+# else mounts; a change of ours at the end shows that changes are told.
+cat >"$work/mounts.py" <<-'PYTHON'
+	import os, select, subprocess, sys
+	table = open("/proc/self/mountinfo")
+	poll = select.poll()
+	poll.register(table, select.POLLPRI | select.POLLERR)
+
+	def changed():
+	    table.seek(0)
+	    table.read()
+	    return bool(poll.poll(0))
+
+	changed()
+	for arguments in ([], ["--user", "root"], ["--rootfs", "mounts"], ["--net", "host"], ["--limit", "memory=64M,disk=10M"], ["--workspace", sys.argv[3]]):
+	    r = subprocess.run([sys.argv[1], "run", "--quiet", "--state", sys.argv[2]] + arguments + ["--", "true"], stdout=subprocess.DEVNULL)
+	    if r.returncode != 0 or changed():
+	        print("with", arguments, "status", r.returncode)
+	subprocess.run(["mount", "--bind", "/tmp", "/mnt"], check=True)
+	print("told" if changed() else "not told")
+PYTHON
+mkdir -p "$work/tree/bin"
+cp "$tests/acts" "$work/tree/bin/true"
+"$bin/vitrine" template --state "$state" add mounts "$work/tree" >/dev/null
+is 'no mount of a session is ever in the mount table of the host' told \
+	"$(unshare -m /usr/bin/python3 "$work/mounts.py" "$bin/vitrine" "$state" "$work/workspace")"
+
+# Sessions that live at once, of daemons that do not know each other: no host id is of both.
+uids=$(
+	for n in 1 2; do
+		"$bin/vitrine" run --quiet --state "$work/state$n" -- sleep 60 &
+		echo $! >"$work/client$n"
+	done
+	for n in 1 2; do
+		for _ in $(seq 200); do
+			uid=$("$bin/vitrine" replay --state "$work/state$n" --json last --kind process.exec 2>/dev/null | sed -n 's/.*"host_uid":\([0-9]*\).*/\1/p' | head -1)
+			[ -z "$uid" ] || break
+			sleep 0.1
+		done
+		echo $((uid / 65536))
+	done
+	kill "$(cat "$work/client1")" "$(cat "$work/client2")"
+	wait
+)
+is 'two sessions have two ranges of user ids' 2 "$(echo "$uids" | grep -v '^0$' | sort -u | wc -l)"
+
+# The network of the host is shared when asked for; names that it has in no file system stay out of reach.
+cat >"$work/listen.py" <<-'PYTHON'
+	import socket, sys
+	s = socket.socket(socket.AF_UNIX)
+	s.bind("\0" + sys.argv[1])
+	s.listen()
+	print("ready", flush=True)
+	while True:
+	    s.accept()[0].close()
+PYTHON
+cat >"$work/workspace/reach.py" <<-'PYTHON'
+	import socket, sys
+	s = socket.socket(socket.AF_UNIX)
+	own = socket.socket(socket.AF_UNIX)
+	own.bind("\0own")
+	own.listen()
+	socket.socket(socket.AF_UNIX).connect("\0own")
+	try:
+	    s.connect("\0" + sys.argv[1])
+	    print("reached")
+	except OSError as e:
+	    print(e.strerror)
+PYTHON
+/usr/bin/python3 "$work/listen.py" "vitrine-test-$$" >"$work/listening" &
+listener=$!
+for _ in $(seq 100); do
+	grep -qs ready "$work/listening" && break
+	sleep 0.1
+done
+for net in none host; do
+	reach=$(run --quiet --net $net --workspace "$work/workspace" -- /usr/bin/python3 reach.py "vitrine-test-$$")
+	if [ $net = none ]; then
+		is 'an abstract socket of the host is not in a network of one'"'"'s own' 'Connection refused' "$reach"
+	elif "$bin/vitrine" doctor | grep -q 'abstract sockets and signals are walled'; then
+		is 'nor, walled, in that of the host' 'Operation not permitted' "$reach"
+	fi
+done
+kill $listener
+
 is 'the planted file is whole' 'only for the root of the host' "$(cat "$planted")"
 check 'files of /workspace belong to its owner' sh -c "
 	$bin/vitrine run --quiet --state $state --workspace $work/workspace -- touch made-by-agent &&

@@ -72,6 +72,33 @@ is 'and carry the ids of their first and last record' 1 $?
 { zcat "$work"/out.jsonl.*.gz; cat "$work/moved" "$out" 2>/dev/null; } | sort -t: -k3,3 -k2,2n >"$work/all"
 is 'no record is lost by it' $((last_one + last_two)) "$(sort -u "$work/all" | wc -l)"
 
+# ---- by age, and zstd ----
+rm -rf "$directory" "$out" "$work"/out.jsonl.*
+configure '{"name": "archive", "type": "file", "path": "'"$out"'", "rotate_age_s": 2, "compress": "zstd", "include_output": true}'
+mv "$state" "$work/state.kept"
+journal $one 100 open >/dev/null
+start_exporter
+closed() {
+	[ "$(find "$work" -name 'out.jsonl.*.zst' | wc -l)" -eq "$1" ] && [ ! -e "$out" ]
+}
+check 'an old file is closed though nothing comes' wait_until 10 closed 1
+zstd -qdc "$work"/out.jsonl.*.zst >"$work/all" 2>"$work/log"
+check 'and is whole behind its compression' whole "$work/all" $one 101
+stop_exporter KILL
+# What a process leaves behind: a file that is not old yet, one that is closed, and half of its compression.
+head -n 50 "$work/all" >"$out"
+tail -n 51 "$work/all" >"$out.$one-51_$one-101"
+printf torn >"$out.$one-51_$one-101.zst.part"
+rm "$work"/out.jsonl.*.zst
+start_exporter
+check 'after a crash the next process does what is left to do' wait_until 10 closed 2
+is 'the names say what is in them' "$out.$one-1_$one-50.zst $out.$one-51_$one-101.zst" "$(echo "$work"/out.jsonl.*)"
+zstd -qdc "$work"/out.jsonl.*.zst >"$work/all" 2>"$work/log"
+check 'and nothing is lost by it' whole "$work/all" $one 101
+stop_exporter
+rm -rf "$state" "$directory"
+mv "$work/state.kept" "$state"
+
 # ---- a full disk ----
 if [ "$(id -u)" -eq 0 ] && mkdir "$work/small" && mount -t tmpfs -o size=300k none "$work/small" 2>/dev/null; then
 	rm -rf "$directory"

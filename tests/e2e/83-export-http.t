@@ -56,6 +56,35 @@ assert letter["seq"] == 200 and "status 400" in letter["reason"] and "200" in le
 	"$directory/elastic.dead.jsonl" >"$work/log" 2>&1
 ok $? 'bulk: with the reason and what was sent'
 
+python3 -c '
+import json, sys
+letter, = map(json.loads, open(sys.argv[1]))
+answer = json.loads(letter["answer"])["create"]
+assert letter["status"] == 200 and answer["status"] == 400 and answer["_id"].endswith("-200"), letter' \
+	"$directory/elastic.dead.jsonl" >"$work/log" 2>&1
+ok $? 'bulk: and just what was answered to it'
+
+# ---- OTLP: some of a batch rejected ----
+again '[{"rejected": 3}]'
+configure "$(sink otlp "$url")"
+start_exporter
+wait_until 10 settled otlp
+check 'otlp: what was rejected in part is never sent again' arrived v1_logs "$last"
+is 'otlp: none twice' "$last" "$(wc -l <"$got/got.v1_logs")"
+is 'otlp: as many are quarantined as were rejected' 3 "$(status_of otlp quarantined)"
+is 'otlp: and the others delivered' $((last - 3)) "$(status_of otlp delivered)"
+python3 -c '
+import json, sys
+letters = list(map(json.loads, open(sys.argv[1])))
+assert len(letters) == 50 and all(l["certain"] is False and "3 of 50 rejected" in l["reason"] for l in letters), letters[0]
+assert all(json.loads(l["answer"])["partialSuccess"]["rejectedLogRecords"] == "3" for l in letters)' \
+	"$directory/otlp.dead.jsonl" >"$work/log" 2>&1
+ok $? 'otlp: the batch is kept, as one of which it is not known which'
+again '[{"status": 400}]'
+start_exporter
+wait_until 10 settled otlp
+check 'otlp: a 400 is halved and none is lost' arrived v1_logs "$last"
+
 # ---- HEC: one bad event, acknowledgements ----
 again
 printf '{"poison": 77}' >"$got/rules"

@@ -4,10 +4,10 @@
     receiver.py DIR
 
 serves HEC (/services/collector), _bulk, OTLP (/v1/logs), a webhook (/hook) and ClickHouse (/ch) on a port of loopback
-that it writes to DIR/port. What it takes is appended to DIR/got.PATH, a line "SESSION SEQ" each; what breaks a protocol
-goes to DIR/violations. DIR/faults is a list of what to do with the next requests, each used once: {"status": 503},
+that it writes to DIR/port. What it takes is appended to DIR/got.PATH, a line "SESSION SEQ" each, checkpoints left out;
+what breaks a protocol goes to DIR/violations; with DIR/keep in place all bodies are kept, in DIR/body.PATH. DIR/faults is a list of what to do with the next requests, each used once: {"status": 503},
 {"reset": true}, {"hang": SECONDS}, {"items": {"1": 429}}, {"retry_after": "2"} beside a status. DIR/rules holds for all
-requests: {"limit": BYTES}, {"poison": SEQ}, {"down": true}.
+requests: {"limit": BYTES}, {"poison": SEQ}, {"down": true}, {"slow": SECONDS}.
 """
 import base64, gzip, hashlib, hmac, http.server, json, os, socket, socketserver, struct, sys, threading, time
 import urllib.parse
@@ -17,6 +17,7 @@ LOCK = threading.Lock()
 SECRET = b"0123456789abcdef0123456789abcdef"
 ACKS = {}  # id: how often it was asked for
 TABLES = set()
+RUNNING = 0  # requests that are being answered
 
 
 def note(name, text):
@@ -53,7 +54,7 @@ def strict(text):
 def uid(record):
     """(session, seq) of a record in the canonical form or ECS."""
     if "event" in record and "id" in record["event"]:
-        session, seq = record["event"]["id"].split("-")
+        session, seq = record["event"]["id"].split("-")[:2]
         return session, int(seq)
     return record["session"], record["seq"]
 
@@ -84,11 +85,15 @@ class Receiver(http.server.BaseHTTPRequestHandler):
             note("violations", f"{self.path}: {what}")
             raise ValueError(what)
 
+    def place(self):
+        return self.path.strip("/").split("?")[0].replace("/", "_")
+
     def take(self, records):
-        name = "got." + self.path.strip("/").split("?")[0].replace("/", "_")
+        name = "got." + self.place()
         with LOCK:
             for session, seq in records:
-                note(name, f"{session} {seq}")
+                if seq:
+                    note(name, f"{session} {seq}")
 
     def do_POST(self):
         data = self.body()
@@ -96,8 +101,22 @@ class Receiver(http.server.BaseHTTPRequestHandler):
         asks = self.path.startswith("/services/collector/ack")
         if not asks:
             fault = next_fault()
+        if os.path.exists(os.path.join(DIR, "keep")):
+            note("body." + self.place(), data.decode())
+        global RUNNING
+        with LOCK:
+            RUNNING += 1
         note("requests", json.dumps({"time": time.time(), "path": self.path, "bytes": len(data), "fault": fault,
-                                     "id": self.headers.get("webhook-id")}))
+                                     "id": self.headers.get("webhook-id"), "running": RUNNING}))
+        try:
+            self.respond(data, rules, fault)
+        finally:
+            with LOCK:
+                RUNNING -= 1
+
+    def respond(self, data, rules, fault):
+        if rules.get("slow"):
+            time.sleep(rules["slow"])
         if fault.get("hang"):
             time.sleep(fault["hang"])
         if fault.get("reset") or rules.get("down"):
@@ -137,7 +156,9 @@ class Receiver(http.server.BaseHTTPRequestHandler):
             self.answer(404, {"error": "no such place"})
 
     def hec(self, data, rules):
-        self.demand(self.headers["Authorization"] == "Splunk tok", "authorization")
+        if self.headers["Authorization"] != "Splunk tok":
+            self.answer(403, {"text": "Invalid token", "code": 4})
+            return
         self.demand(len(self.headers["X-Splunk-Request-Channel"]) == 36, "channel")
         text, at, records = data.decode(), 0, []
         decoder = json.JSONDecoder()
@@ -176,7 +197,8 @@ class Receiver(http.server.BaseHTTPRequestHandler):
             action, record = strict(lines[i]), strict(lines[i + 1])
             self.demand(list(action) == ["create"] and set(action["create"]) == {"_index", "_id"}, "action")
             session, seq = uid(record)
-            self.demand(action["create"]["_id"] == f"{session}-{seq}", "_id")
+            self.demand(action["create"]["_id"] == record["event"]["id"], "_id")
+            self.demand(not seq or record["event"]["id"] == f"{session}-{seq}", "event.id")
             status = fault.get("items", {}).get(str(i // 2), 201)
             if seq == rules.get("poison"):
                 status = 400

@@ -6,7 +6,9 @@
 
 static int set_up(void **state)
 {
-	*state = capture_world_new((struct capture_options){.denied = {{1ull << SYS_connect}}});
+	*state = capture_world_new((struct capture_options){
+		.syscalls = {.denied = {{1ull << SYS_connect}},
+			     .allowed = {{[SYS_modify_ldt / 64] = 1ull << SYS_modify_ldt % 64}}}});
 	return 0;
 }
 
@@ -72,6 +74,17 @@ static void what_a_policy_denies_says_so(void **state)
 	expect_one(*state, NULL, NULL);
 }
 
+/* The kernel may refuse what the filter lets pass: that is no attempt. */
+static void what_a_policy_allows_is_no_attempt(void **state)
+{
+	come(*state, ENTRY_NATIVE, SYS_modify_ldt, EPERM, 0);
+	expect_one(*state, NULL, NULL);
+	come(*state, ENTRY_NATIVE, SYS_kcmp, EPERM, 0);
+	expect_one(*state, BY_100,
+		   "\"syscall\":\"kcmp\",\"arguments\":\"pid=0\",\"errno\":1,\"error\":\"EPERM\","
+		   "\"reason\":\"compares kernel objects of other processes\"}\n");
+}
+
 static void another_entry_has_names_of_its_own(void **state)
 {
 #define OTHER                                                                                      \
@@ -94,6 +107,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(the_kernels_own_answers_are_counted_and_left_out,
 						set_up, capture_world_tear_down),
 		cmocka_unit_test_setup_teardown(what_a_policy_denies_says_so, set_up,
+						capture_world_tear_down),
+		cmocka_unit_test_setup_teardown(what_a_policy_allows_is_no_attempt, set_up,
 						capture_world_tear_down),
 		cmocka_unit_test_setup_teardown(another_entry_has_names_of_its_own, set_up,
 						capture_world_tear_down),

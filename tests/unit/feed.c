@@ -156,6 +156,70 @@ static void what_was_removed_after_its_end_is_none(void **state)
 	scratch_free(&s);
 }
 
+/* Of two parts each session is in one, and both together have all; the cursor is theirs in common.
+ */
+static void parts_share_the_sessions(void **state)
+{
+	static const char *const ids[] = {"000000000001", "000000000002", "000000000003",
+					  "000000000004", "000000000005", "000000000006"};
+	struct scratch s = scratch_new();
+	struct cursor c = {0};
+	size_t count[2] = {0};
+
+	(void)state;
+	for (size_t i = 0; i < 6; i++)
+		write_session(&s, ids[i], 20);
+	for (unsigned part = 0; part < 2; part++) {
+		struct feed_setup setup = SETUP;
+		struct feed *f;
+		struct fed fed;
+
+		setup.part = part;
+		setup.parts = 2;
+		assert_int_equal(feed_new(&setup, &f), 0);
+		assert_int_equal(feed_scan(f), 0);
+		while (feed_next(f, &fed))
+			count[part]++;
+		assert_true(feed_settle(f));
+		feed_free(f);
+	}
+	assert_int_equal(count[0] + count[1], 120);
+	assert_true(count[0] > 0 && count[1] > 0);
+	assert_int_equal(c.count, 6);
+	for (size_t i = 0; i < 6; i++)
+		assert_int_equal(cursor_find(&c, ids[i])->next_seq, 21);
+	cursor_free(&c);
+	scratch_free(&s);
+}
+
+/* Sessions that come in any order are found, and each has its turn. */
+static void a_session_that_comes_takes_no_turn_away(void **state)
+{
+	struct scratch s = scratch_new();
+	struct cursor c = {0};
+	uint64_t first = 0, other = 0;
+	struct feed *f;
+	struct fed fed;
+
+	(void)state;
+	write_session(&s, OTHER, 300);
+	assert_int_equal(feed_new(&SETUP, &f), 0);
+	assert_int_equal(feed_scan(f), 0);
+	for (size_t i = 0; i < 100; i++) {
+		assert_true(feed_next(f, &fed));
+		other = fed.event->seq;
+	}
+	write_session(&s, SAMPLE_SESSION, 50); /* before it, by its id */
+	assert_int_equal(feed_scan(f), 0);
+	assert_true(feed_next(f, &fed));
+	assert_string_equal(fed.session, OTHER);
+	other = fed.event->seq;
+	assert_int_equal(read_all(f, &first, &other), 199 + 50);
+	feed_free(f);
+	cursor_free(&c);
+	scratch_free(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -163,6 +227,8 @@ int main(void)
 		cmocka_unit_test(a_position_ahead_begins_anew),
 		cmocka_unit_test(what_was_removed_unread_is_a_gap),
 		cmocka_unit_test(what_was_removed_after_its_end_is_none),
+		cmocka_unit_test(parts_share_the_sessions),
+		cmocka_unit_test(a_session_that_comes_takes_no_turn_away),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

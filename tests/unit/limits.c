@@ -5,8 +5,6 @@
 #include "../../supervisor/sandbox/cgroup1.h"
 #include "enclosure.h"
 
-#include <poll.h>
-#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -110,14 +108,7 @@ static void fork_too_often(void)
 	}
 }
 
-static bool is_ready(int fd, short events)
-{
-	struct pollfd p = {.fd = fd, .events = events};
-
-	return poll(&p, 1, 1000) > 0;
-}
-
-static void memory_is_held_counted_and_told(void **state)
+static void memory_is_held_and_counted(void **state)
 {
 	struct place *p = *state;
 	struct limits l = LIMITS_NONE;
@@ -135,9 +126,6 @@ static void memory_is_held_counted_and_told(void **state)
 
 	int status = run_inside(p, &l, take_too_much);
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-	const struct controller_limit *by = &l.by[SANDBOX_MEMORY];
-	assert_true(by->notices_fd >= 0 ? is_ready(by->notices_fd, POLLIN)
-					: is_ready(by->hits_fd, POLLPRI));
 	assert_int_equal(limits_hits(&l, SANDBOX_MEMORY, &hits), 0);
 	assert_true(hits >= 1);
 
@@ -159,7 +147,6 @@ static void processes_are_held_and_counted(void **state)
 	/* One more than was asked for is the session's init, which is not here. */
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), 4);
-	assert_true(is_ready(l.by[SANDBOX_PIDS].hits_fd, POLLPRI));
 	assert_int_equal(limits_hits(&l, SANDBOX_PIDS, &hits), 0);
 	assert_int_equal(hits, 1);
 
@@ -201,12 +188,67 @@ static void what_cannot_be_had_is_named(void **state)
 	assert_int_equal(cgroup1_find("no_such_controller", path), -ENOENT);
 }
 
+static void expect_in(int dir_fd, const char *file, const char *words)
+{
+	char text[256] = "";
+	cleanup(close_fd) int fd = openat(dir_fd, file, O_RDONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0 && read(fd, text, sizeof(text) - 1) > 0);
+	if (!strstr(text, words))
+		fail_msg("%s: want %s, have %s", file, words, text);
+}
+
+static void a_weight_is_what_the_hierarchy_has_for_it(void **state)
+{
+	struct place *p = *state;
+	struct limits l = LIMITS_NONE;
+	const struct sandbox_limits asked = {.cpu_weight = 25};
+	char why[LIMITS_WHY] = "";
+
+	assert_int_equal(limits_open(&p->root, p->fd, p->name, &asked, &l, why), 0);
+	if (l.by[SANDBOX_CPU].tasks_fd >= 0)
+		expect_in(l.by[SANDBOX_CPU].dir_fd, "cpu.shares", "256\n");
+	else
+		expect_in(l.by[SANDBOX_CPU].dir_fd, "cpu.weight", "25\n");
+	limits_close(&l, p->name);
+}
+
+/* The disk of the file system that we are on, where it is on one. */
+static void rates_are_those_of_disks(void **state)
+{
+	struct place *p = *state;
+	struct limits l = LIMITS_NONE;
+	struct sandbox_limits asked = {.io_bytes = 1 << 20};
+	char why[LIMITS_WHY] = "";
+	struct stat here, memory;
+
+	assert_int_equal(stat("/", &here), 0);
+	assert_int_equal(stat("/dev/shm", &memory), 0);
+	asked.io_places[0] = (struct sandbox_io_place){"/", here.st_dev, false};
+	int r = limits_open(&p->root, p->fd, p->name, &asked, &l, why);
+	if (r == 0 && l.by[SANDBOX_IO].tasks_fd >= 0)
+		expect_in(l.by[SANDBOX_IO].dir_fd, "blkio.throttle.write_bps_device", " 1048576\n");
+	else if (r == 0)
+		expect_in(l.by[SANDBOX_IO].dir_fd, "io.max", "wbps=1048576");
+	else
+		assert_non_null(strstr(why, "io"));
+	limits_close(&l, p->name);
+
+	asked.io_places[1] = (struct sandbox_io_place){"/workspace", memory.st_dev, true};
+	assert_true(limits_open(&p->root, p->fd, p->name, &asked, &l, why) < 0);
+	if (r == 0)
+		assert_non_null(strstr(why, "/workspace is on no block device"));
+	limits_close(&l, p->name);
+	assert_false(is_on_v1("blkio", p->name));
+}
+
 /* After a crash only names are known. */
 static void leftovers_are_found_on_v1_too(void **state)
 {
 	struct place *p = *state;
 	struct limits l = LIMITS_NONE;
-	const struct sandbox_limits asked = {.memory_bytes = 16 << 20, .pids = 4, .cpu_milli = 500};
+	const struct sandbox_limits asked = {
+		.memory_bytes = 16 << 20, .pids = 4, .cpu_milli = 500, .cpu_weight = 50};
 	char why[LIMITS_WHY] = "", name[48];
 	uint64_t id;
 	int fd;
@@ -224,8 +266,10 @@ static void leftovers_are_found_on_v1_too(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(memory_is_held_counted_and_told),
+		cmocka_unit_test(memory_is_held_and_counted),
 		cmocka_unit_test(processes_are_held_and_counted),
+		cmocka_unit_test(a_weight_is_what_the_hierarchy_has_for_it),
+		cmocka_unit_test(rates_are_those_of_disks),
 		cmocka_unit_test(what_cannot_be_had_is_named),
 		cmocka_unit_test(leftovers_are_found_on_v1_too),
 	};

@@ -24,7 +24,9 @@ static struct {
 	int told_started, told_ended, told_status;
 	char told_error[256];
 	bool has_verdict;
-	uint64_t hits[SANDBOX_CONTROLLERS]; /* of limits */
+	uint64_t hits[SANDBOX_CONTROLLERS]; /* of limits, as the kernel counts them */
+	uint64_t seen[WIRE_LIMIT_COUNT];    /* and as they were seen of processes */
+	struct death death;		    /* .ended 0: not known */
 	const char *step;		    /* of a command that could not be started */
 	struct sandbox_status status;	    /* the next one */
 	int status_fd;
@@ -173,12 +175,6 @@ int sandbox_limit_hits(const struct sandbox *s, enum sandbox_controller c, uint6
 	return 0;
 }
 
-int sandbox_limit_fd(const struct sandbox *s, enum sandbox_controller c, uint32_t *ret_events)
-{
-	(void)s, (void)c, (void)ret_events;
-	return -1;
-}
-
 bool sandbox_is_full(const struct sandbox *s, bool *ret_inodes)
 {
 	(void)s, (void)ret_inodes;
@@ -191,10 +187,10 @@ void sensors_deny(struct sensors *s, const struct syscall_set *denied)
 	(void)denied;
 }
 
-int sensors_open_session(struct sensors *s, uint64_t cgroup, uint32_t flags,
+int sensors_open_session(struct sensors *s, const struct sensors_subject *subject,
 			 struct sensors_session *ret_session)
 {
-	(void)s, (void)cgroup, (void)flags;
+	(void)s, (void)subject;
 	int r = call("ring");
 	if (r < 0)
 		return r;
@@ -208,6 +204,25 @@ void sensors_close_session(struct sensors *s, uint64_t cgroup, uint32_t slot)
 	(void)s, (void)cgroup;
 	assert_int_equal(slot, 3);
 	fake.watches--;
+}
+
+uint64_t sensors_hits(struct sensors *s, const struct sensors_session *session,
+		      enum wire_limit limit)
+{
+	(void)s, (void)session;
+	return fake.seen[limit];
+}
+
+int sensors_death(struct sensors *s, uint64_t cgroup, struct death *ret_death)
+{
+	(void)s, (void)cgroup;
+	*ret_death = fake.death;
+	return fake.death.ended ? 0 : -ENOENT;
+}
+
+void sensors_forget_death(struct sensors *s, uint64_t cgroup)
+{
+	(void)s, (void)cgroup;
 }
 
 uint64_t sensors_missed(struct sensors *s)

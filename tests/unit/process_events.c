@@ -321,6 +321,56 @@ static void an_exit_has_a_status_or_a_signal(void **state)
 	}
 }
 
+static void a_death_says_who_sent_the_signal(void **state)
+{
+	struct world *w = *state;
+	static const struct {
+		uint32_t code, sender, pid;
+		const char *has, *lacks;
+	} cases[] = {
+		{9, SENDER_PROCESS, 77,
+		 "\"by\":\"process\",\"sender\":{\"proc\":\"77-5\",\"pid\":7,"
+		 "\"host_pid\":77}",
+		 "none"},
+		{9, SENDER_OOM, 0, "\"by\":\"oom\"", "sender"},
+		{11, SENDER_KERNEL, 0, "\"by\":\"kernel\"", "sender"},
+		{15, SENDER_SUPERVISOR, 0, "\"by\":\"supervisor\"", "sender"},
+		{15, SENDER_UNKNOWN, 0, "\"signal\":15", "\"by\""},
+		{15, 99, 0, "\"signal\":15", "\"by\""},
+		{0, SENDER_PROCESS, 77, "\"exit_code\":0", "\"by\""},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct wire_process_exit *r = begin(w, WIRE_KIND_process_exit, sizeof(*r));
+
+		r->exit_code = cases[i].code;
+		r->sender = cases[i].sender;
+		r->sender_pid = cases[i].pid;
+		r->sender_ns_pid = 7;
+		r->sender_start_ns = 5;
+		assert_has(translate(w), cases[i].has);
+		assert_lacks(w->out->line.text, cases[i].lacks);
+	}
+}
+
+static void a_hit_of_a_limit_has_its_process_and_count(void **state)
+{
+	struct world *w = *state;
+	struct wire_limit_hit *r = begin(w, WIRE_KIND_limit_hit, sizeof(*r));
+
+	r->head.class = WIRE_CLASS_policy;
+
+	r->limit = WIRE_LIMIT_files;
+	r->value = 16;
+	r->count = 3;
+	assert_has(translate(w), "\"limit\":\"files\",\"value\":16,\"count\":3");
+	r = begin(w, WIRE_KIND_limit_hit, sizeof(*r));
+	r->head.class = WIRE_CLASS_policy;
+	r->limit = WIRE_LIMIT_memory;
+	r->count = 1;
+	assert_has(translate(w), "\"limit\":\"memory\",\"count\":1");
+}
+
 static void a_change_of_credentials_has_both_sides_if_both_are_known(void **state)
 {
 	struct world *w = *state;
@@ -390,6 +440,8 @@ int main(void)
 		TEST(standard_input_is_what_it_is),
 		TEST(a_failed_exec_says_why_and_whom_to_believe),
 		TEST(an_exit_has_a_status_or_a_signal),
+		TEST(a_death_says_who_sent_the_signal),
+		TEST(a_hit_of_a_limit_has_its_process_and_count),
 		TEST(a_change_of_credentials_has_both_sides_if_both_are_known),
 		TEST(a_cgroup_is_told_from_the_session_on),
 		TEST(a_commands_first_process_belongs_to_it),

@@ -458,9 +458,47 @@ static void data_is_hidden_behind_length_and_digest(void **state)
 	assert_int_equal(event_bytes(&e, FIELD_path).size, 2);
 }
 
+/* What a record hints at is in both schemas, in the members that they have for it. */
+static void tags_are_where_the_schemas_want_them(void **unused)
+{
+	struct event e;
+	json_t *object;
+
+	(void)unused;
+	event_init(&e, EVENT_process_exec, 1, 1);
+	event_put_text(&e, FIELD_proc, "1-1");
+	event_put_u64(&e, FIELD_host_pid, 1);
+	event_put_bytes(&e, FIELD_argv, "curl\0-T\0x", 10);
+	e.seq = 1;
+	object = project_json(&projection_ocsf, &e);
+	assert_string_equal(
+		json_string_value(at(json_array_get(at(object, "attacks"), 1), "technique.uid")),
+		"T1567");
+	assert_int_equal(number_at(object, "action_id"), 3);
+	assert_string_equal(json_string_value(json_array_get(at(object, "metadata.profiles"), 2)),
+			    "security_control");
+	json_decref(object);
+	object = project_json(&projection_ecs, &e);
+	assert_string_equal(text_at(object, "threat.framework"), "MITRE ATT&CK");
+	assert_int_equal(json_array_size(at(object, "threat.technique.id")), 2);
+	assert_null(at(object, "threat.technique.subtechnique"));
+	json_decref(object);
+	event_put_bytes(&e, FIELD_argv, "sh", 3);
+	object = project_json(&projection_ecs, &e);
+	assert_string_equal(json_string_value(json_array_get(
+				    at(object, "threat.technique.subtechnique.name"), 0)),
+			    "Unix Shell");
+	json_decref(object);
+	event_put_bytes(&e, FIELD_argv, "cc", 3);
+	object = project_json(&projection_ocsf, &e);
+	assert_null(at(object, "attacks"));
+	json_decref(object);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tags_are_where_the_schemas_want_them),
 		cmocka_unit_test(every_kind_has_a_row_in_each),
 		cmocka_unit_test(golden_lines_stay),
 		cmocka_unit_test(every_line_obeys_its_schema),

@@ -198,8 +198,8 @@ static void near_misses_stay(void **state)
 	struct output out = {0};
 
 	(void)state;
-	redact_path(r, "s3cr3t-t0ke s3cr3t-t0keN 3cr3t-t0ken", &out);
-	assert_true(holds(&out.lines, "\"s3cr3t-t0ke s3cr3t-t0keN 3cr3t-t0ken\""));
+	redact_path(r, "s3cr3t-t0ke s3cr3t-t0keX 3cr3t-t0ken", &out);
+	assert_true(holds(&out.lines, "\"s3cr3t-t0ke s3cr3t-t0keX 3cr3t-t0ken\""));
 	redactor_free(r);
 	output_free(&out);
 }
@@ -215,13 +215,13 @@ static void the_end_of_a_cut_value_goes(void **state)
 	event_init(&e, EVENT_file_open, 1, 1);
 	event_put_text(&e, FIELD_path, "/x/s3cr3t-t0");
 	event_mark_cut(&e, FIELD_path, 5000, NULL);
-	event_put_text(&e, FIELD_requested, "/x/s3cr3t-");
+	event_put_text(&e, FIELD_requested, "/x/s3");
 	event_mark_cut(&e, FIELD_requested, 5000, NULL);
 	assert_int_equal(redact_event(r, &e, emit, &out), 0);
 	assert_true(holds(&out.lines, "\"path\":\"/x/[REDACTED:TOKEN:"));
 	assert_true(holds(&out.lines, "\"path_truncated\":true,\"path_length\":5000"));
 	assert_true(holds(&out.lines, "\"form\":\"partial\""));
-	assert_true(holds(&out.lines, "\"requested\":\"/x/s3cr3t-\"")); /* may be chance */
+	assert_true(holds(&out.lines, "\"requested\":\"/x/s3\"")); /* may be chance */
 	redactor_free(r);
 	output_free(&out);
 }

@@ -117,6 +117,20 @@ static void refuses_bad_workspaces(void **state)
 	}
 }
 
+static void refuses_a_template_without_ids(void **state)
+{
+	struct enclosure *e = *state;
+	cleanup(close_fd) int fd = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const struct sandbox_template template = {fd, "/proc/self"};
+	struct sandbox_options options = {
+		.id = next_id(e),
+		.slot = SLOT,
+		.template = &template,
+	};
+
+	assert_refused(e, &options, &e->root, "template_ids", "/proc/self is on proc");
+}
+
 static void refuses_without_a_cgroup(void **state)
 {
 	struct enclosure *e = *state;
@@ -343,6 +357,7 @@ int main(void)
 		cmocka_unit_test(many_live_side_by_side),
 		cmocka_unit_test(refuses_bad_options),
 		cmocka_unit_test(refuses_bad_workspaces),
+		cmocka_unit_test(refuses_a_template_without_ids),
 		cmocka_unit_test(refuses_without_a_cgroup),
 		cmocka_unit_test(refuses_what_does_not_fit),
 		cmocka_unit_test(refuses_when_the_launcher_is_gone),

@@ -45,7 +45,7 @@ static int set_up(void **state)
 	static struct filter f;
 
 	*state = &f;
-	return seccomp_compile(&(struct syscall_set){0}, &f.code, &f.count);
+	return seccomp_compile(&(struct syscall_changes){0}, &f.code, &f.count);
 }
 
 static int tear_down(void **state)
@@ -257,13 +257,13 @@ static void denies_what_a_policy_adds(void **state)
 {
 	static const int calls[] = {SYS_connect, SYS_socket, SYS_prctl, SYS_openat,
 				    SYS_personality};
-	struct syscall_set denied = {0};
+	struct syscall_changes changes = {0};
 	struct filter f;
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(calls); i++)
-		syscall_set_add(&denied, (uint32_t)calls[i]);
-	assert_int_equal(seccomp_compile(&denied, &f.code, &f.count), 0);
+		syscall_set_add(&changes.denied, (uint32_t)calls[i]);
+	assert_int_equal(seccomp_compile(&changes, &f.code, &f.count), 0);
 	for (size_t i = 0; i < COUNT(calls); i++)
 		for (uint64_t a = 0; a < 64; a++) {
 			const uint64_t args[6] = {a, a, a, a};
@@ -273,11 +273,34 @@ static void denies_what_a_policy_adds(void **state)
 	for (size_t i = 0; i < COUNT(allowed); i++) {
 		const uint64_t args[6] = {AF_UNIX};
 
-		if (!syscall_set_has(&denied, (uint32_t)allowed[i].call))
+		if (!syscall_set_has(&changes.denied, (uint32_t)allowed[i].call))
 			assert_int_equal(ask(&f, allowed[i].call, args), SECCOMP_RET_ALLOW);
 	}
 	for (size_t i = 0; i < COUNT(refused); i++)
 		assert_int_equal(ask(&f, refused[i].call, NULL), ERRNO(refused[i].error));
+	free(f.code);
+}
+
+/* What has a price can be allowed, and nothing else: not even when the set says so. */
+static void allows_what_has_a_price(void **state)
+{
+	struct syscall_changes changes = {0};
+	struct filter f;
+
+	(void)state;
+	memset(&changes.allowed, 0xff, sizeof(changes.allowed));
+	assert_int_equal(seccomp_compile(&changes, &f.code, &f.count), 0);
+	for (size_t i = 0; i < COUNT(refused); i++) {
+		bool allowable = syscall_allowable((uint32_t)refused[i].call) != NULL;
+
+		assert_int_equal(ask(&f, refused[i].call, NULL),
+				 allowable ? SECCOMP_RET_ALLOW : ERRNO(refused[i].error));
+	}
+	assert_int_equal(ask(&f, SYS_ptrace, NULL), SECCOMP_RET_ALLOW);
+	assert_int_equal(ask(&f, SYS_modify_ldt, NULL), SECCOMP_RET_ALLOW);
+	assert_null(syscall_allowable(SYS_io_uring_setup));
+	assert_null(syscall_allowable(SYS_mount));
+	assert_null(syscall_allowable(SYS_read));
 	free(f.code);
 }
 
@@ -358,6 +381,7 @@ int main(void)
 		cmocka_unit_test(knows_nothing_of_the_rest),
 		cmocka_unit_test(refuses_other_entries),
 		cmocka_unit_test(denies_what_a_policy_adds),
+		cmocka_unit_test(allows_what_has_a_price),
 		cmocka_unit_test(the_kernel_agrees),
 	};
 

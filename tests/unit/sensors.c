@@ -89,6 +89,13 @@ struct session {
 	struct sensors_session slot;
 };
 
+static int watch(struct world *w, uint64_t cgroup, struct sensors_session *ret_session)
+{
+	const struct sensors_subject subject = {.cgroup = cgroup};
+
+	return sensors_open_session(w->sensors, &subject, ret_session);
+}
+
 static void open_session(struct world *w, struct session *s, const char *name)
 {
 	struct stat st;
@@ -97,7 +104,7 @@ static void open_session(struct world *w, struct session *s, const char *name)
 	assert_int_equal(mkdir(s->path, 0755), 0);
 	assert_int_equal(stat(s->path, &st), 0);
 	s->cgroup = st.st_ino;
-	assert_int_equal(sensors_open_session(w->sensors, s->cgroup, 0, &s->slot), 0);
+	assert_int_equal(watch(w, s->cgroup, &s->slot), 0);
 }
 
 static void close_session(struct world *w, struct session *s)
@@ -222,7 +229,7 @@ static void more_sessions_than_rings_were_made_ahead(void **state)
 	struct sensors_session s[9];
 
 	for (uint32_t i = 0; i < 9; i++) {
-		assert_int_equal(sensors_open_session(w->sensors, 1000 + i, 0, &s[i]), 0);
+		assert_int_equal(watch(w, 1000 + i, &s[i]), 0);
 		for (uint32_t j = 0; j < i; j++)
 			assert_int_not_equal(s[i].slot, s[j].slot);
 	}
@@ -236,7 +243,7 @@ static void the_mark_leaves_room_above_and_below(void **state)
 	struct world *w = needs_root(state);
 	struct sensors_session s;
 
-	assert_int_equal(sensors_open_session(w->sensors, 1, 0, &s), 0);
+	assert_int_equal(watch(w, 1, &s), 0);
 	assert_int_equal(s.ring_bytes, RING_BYTES);
 	assert_true(s.high_water >= RING_BYTES / 4);
 	assert_true(s.high_water <= RING_BYTES / 4 * 3);

@@ -1,0 +1,30 @@
+/* What making secrets and looking for them share. */
+#pragma once
+
+#include "letters.h"
+#include "literals.h"
+#include "reading.h"
+#include "secrets.h"
+
+#define NAME_MOST 64
+
+struct secret {
+	char name[NAME_MOST + 1];
+	uint32_t tag;
+};
+
+struct secrets {
+	uint8_t *vault; /* the key, then the literals */
+	size_t vault_size, used;
+	struct secret *items;
+	size_t count;
+	struct letters letters;
+	struct literals *words; /* looked for among the letters of a text */
+	struct literals *signs; /* of too few letters: looked for as they are; NULL: none */
+
+	/* For the text in hand. */
+	struct reading shown, drawn;
+	uint8_t *room; /* its letters */
+	size_t room_size;
+	struct spans hits;
+};

@@ -1,0 +1,13 @@
+/*
+ * What a session finds in its root beside the files of the host's system or of a template: places
+ * that it may write to, mount points, and the few files that name it.
+ */
+#pragma once
+
+#include "launch.h"
+
+/*
+ * Put it into the empty directory @upper_fd, which will be laid over the lower layer. @template_fd
+ * is the root of the template, as a mount whose ids are mapped; -1: the host's system. 0 or -errno.
+ */
+int furniture_make(const struct launch_request *request, int template_fd, int upper_fd);

@@ -1,0 +1,266 @@
+/*
+ * Digest and stamp of a tree of files. See template_digest.h.
+ */
+#include "template_digest.h"
+
+#include "../record/cleanup.h"
+#include "launch.h"
+#include "template_xattr.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <openssl/evp.h>
+#include <search.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/types.h>
+
+#define READ_ROOM (256 * 1024)
+#define NS 1000000000ll
+
+/* A file with more names than one, and the first of them. */
+struct linked {
+	ino_t inode;
+	char *path;
+};
+
+struct digest {
+	EVP_MD_CTX *whole, *stamp; /* whole NULL: the stamp alone */
+	EVP_MD_CTX *content;
+	char *buffer; /* of READ_ROOM */
+	void *links;  /* tsearch: struct linked */
+	struct template_sum sum;
+	struct template_fault *fault;
+};
+
+static int compare_links(const void *a, const void *b)
+{
+	const struct linked *x = a, *y = b;
+
+	return (x->inode > y->inode) - (x->inode < y->inode);
+}
+
+static void free_link(void *node)
+{
+	struct linked *l = node;
+
+	free(l->path);
+	free(l);
+}
+
+static void cleanup_digest(struct digest *d)
+{
+	EVP_MD_CTX_free(d->whole);
+	EVP_MD_CTX_free(d->stamp);
+	EVP_MD_CTX_free(d->content);
+	free(d->buffer);
+	tdestroy(d->links, free_link);
+}
+
+static void put(EVP_MD_CTX *to, const void *bytes, size_t size)
+{
+	EVP_DigestUpdate(to, bytes, size);
+}
+
+static void put_number(EVP_MD_CTX *to, uint64_t value, size_t size)
+{
+	unsigned char bytes[8];
+
+	for (size_t i = 0; i < size; i++)
+		bytes[i] = (unsigned char)(value >> (8 * i));
+	put(to, bytes, size);
+}
+
+static void put_text(EVP_MD_CTX *to, const char *text)
+{
+	put(to, text, strlen(text) + 1);
+}
+
+static void put_stamp(struct digest *d, const struct template_entry *e)
+{
+	const struct stat *st = &e->st;
+	int64_t changed_ns = st->st_ctim.tv_sec * NS + st->st_ctim.tv_nsec;
+
+	put_text(d->stamp, e->path);
+	put_number(d->stamp, st->st_ino, 8);
+	put_number(d->stamp, st->st_mode, 4);
+	put_number(d->stamp, st->st_uid, 4);
+	put_number(d->stamp, st->st_gid, 4);
+	put_number(d->stamp, (uint64_t)st->st_size, 8);
+	put_number(d->stamp, (uint64_t)changed_ns, 8);
+	if (changed_ns > d->sum.changed_ns)
+		d->sum.changed_ns = changed_ns;
+	d->sum.entries++;
+}
+
+/* The first name of a file that has several: NULL for the first itself. -ENOMEM */
+static int find_first(struct digest *d, const struct template_entry *e, const char **ret_first)
+{
+	struct linked key = {.inode = e->st.st_ino};
+	struct linked **found = tfind(&key, &d->links, compare_links);
+
+	*ret_first = found ? (*found)->path : NULL;
+	if (found)
+		return 0;
+	struct linked *l = malloc(sizeof(*l));
+	char *path = strdup(e->path);
+	if (!l || !path || !tsearch(memcpy(l, &key, sizeof(key)), &d->links, compare_links)) {
+		free(l);
+		free(path);
+		return -ENOMEM;
+	}
+	l->path = path;
+	return 0;
+}
+
+static int put_content(struct digest *d, const struct template_entry *e)
+{
+	unsigned char sum[32];
+	uint64_t size = 0;
+	ssize_t n;
+	cleanup(close_fd) int fd = openat(
+		e->dir_fd, e->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	EVP_DigestInit_ex(d->content, EVP_sha256(), NULL);
+	while ((n = read(fd, d->buffer, READ_ROOM)) > 0) {
+		put(d->content, d->buffer, (size_t)n);
+		size += (uint64_t)n;
+	}
+	if (n < 0)
+		return -errno;
+	EVP_DigestFinal_ex(d->content, sum, NULL);
+	put_number(d->whole, size, 8);
+	put(d->whole, sum, sizeof(sum));
+	d->sum.bytes += size;
+	return 0;
+}
+
+static int put_target(struct digest *d, const struct template_entry *e)
+{
+	char target[PATH_MAX];
+	ssize_t n = readlinkat(e->dir_fd, e->name, target, sizeof(target) - 1);
+
+	if (n < 0)
+		return -errno;
+	target[n] = 0;
+	put_text(d->whole, target);
+	return 0;
+}
+
+static int put_xattr(void *context, const char *name, const void *value, size_t size)
+{
+	struct digest *d = context;
+
+	put_text(d->whole, name);
+	put_number(d->whole, size, 4);
+	put(d->whole, value, size);
+	return 0;
+}
+
+static char type_of(mode_t mode)
+{
+	return S_ISREG(mode)	? 'f'
+	       : S_ISDIR(mode)	? 'd'
+	       : S_ISLNK(mode)	? 'l'
+	       : S_ISFIFO(mode) ? 'p'
+	       : S_ISCHR(mode)	? 'c'
+	       : S_ISBLK(mode)	? 'b'
+				: 's';
+}
+
+static int put_whole(struct digest *d, const struct template_entry *e)
+{
+	const struct stat *st = &e->st;
+	const char *first = NULL;
+	int r = S_ISREG(st->st_mode) && st->st_nlink > 1 ? find_first(d, e, &first) : 0;
+
+	if (r < 0)
+		return r;
+	put(d->whole, (char[]){first ? 'h' : type_of(st->st_mode)}, 1);
+	put_number(d->whole, st->st_mode & 07777, 2);
+	put_number(d->whole, st->st_uid, 4);
+	put_number(d->whole, st->st_gid, 4);
+	put_text(d->whole, e->path);
+	if (first) {
+		put_text(d->whole, first);
+		return 0;
+	}
+
+	if (S_ISREG(st->st_mode))
+		r = put_content(d, e);
+	else if (S_ISLNK(st->st_mode))
+		r = put_target(d, e);
+	else if (S_ISCHR(st->st_mode) || S_ISBLK(st->st_mode))
+		put_number(d->whole, st->st_rdev, 8);
+	if (r == 0)
+		r = template_xattrs(e, put_xattr, d);
+	put(d->whole, "", 1);
+	return r;
+}
+
+static int visit(void *context, const struct template_entry *e)
+{
+	struct digest *d = context;
+
+	if (e->st.st_uid >= SESSION_IDS || e->st.st_gid >= SESSION_IDS) {
+		d->fault->what = "its owner is none of the 65536 ids that a session has";
+		return -EOVERFLOW;
+	}
+	put_stamp(d, e);
+	return d->whole ? put_whole(d, e) : 0;
+}
+
+static void hex_of(EVP_MD_CTX *from, char ret_hex[TEMPLATE_HEX])
+{
+	unsigned char sum[32];
+
+	EVP_DigestFinal_ex(from, sum, NULL);
+	for (size_t i = 0; i < sizeof(sum); i++)
+		snprintf(ret_hex + 2 * i, 3, "%02x", sum[i]);
+}
+
+static int start(EVP_MD_CTX **ret_context)
+{
+	*ret_context = EVP_MD_CTX_new();
+	return *ret_context && EVP_DigestInit_ex(*ret_context, EVP_sha256(), NULL) ? 0 : -ENOMEM;
+}
+
+static int sum_tree(int root_fd, bool whole, struct template_sum *ret_sum,
+		    struct template_fault *ret_fault)
+{
+	cleanup(digest) struct digest d = {.fault = ret_fault};
+
+	ret_fault->what = NULL;
+	ret_fault->path[0] = 0;
+	int r = start(&d.stamp);
+	if (r == 0 && whole) {
+		r = start(&d.whole);
+		if (r == 0)
+			r = start(&d.content);
+		d.buffer = malloc(READ_ROOM);
+		if (!d.buffer)
+			r = -ENOMEM;
+	}
+	if (r == 0)
+		r = template_walk(root_fd, visit, &d, ret_fault);
+	if (r < 0)
+		return r;
+
+	hex_of(d.stamp, d.sum.stamp);
+	if (whole)
+		hex_of(d.whole, d.sum.digest);
+	*ret_sum = d.sum;
+	return 0;
+}
+
+int template_digest(int root_fd, struct template_sum *ret_sum, struct template_fault *ret_fault)
+{
+	return sum_tree(root_fd, true, ret_sum, ret_fault);
+}
+
+int template_stamp(int root_fd, struct template_sum *ret_sum, struct template_fault *ret_fault)
+{
+	return sum_tree(root_fd, false, ret_sum, ret_fault);
+}

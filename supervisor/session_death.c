@@ -1,0 +1,55 @@
+/*
+ * Why a process ended: the kernel's side noted who sent its signal, when it was sent, and marks its
+ * own victims. Nothing is guessed from what happened at about the same time.
+ */
+#include "session_state.h"
+
+#include <signal.h>
+
+/* The kernel marks a victim right after the signal to it, so one that is quicker is not marked. Its
+ * own count of victims is ahead of those that were seen then. */
+static bool is_out_of_memory(const struct session *s, const struct death *death)
+{
+	if (death->sender == SENDER_OOM)
+		return true;
+	return death->sender == SENDER_KERNEL && (death->status & 0x7f) == SIGKILL &&
+	       session_limits_untold(s, SANDBOX_MEMORY) > 0;
+}
+
+static void name_sender(const struct session *s, const struct death *death, struct verdict *ended)
+{
+	switch (death->sender) {
+	case SENDER_SUPERVISOR:
+		ended->by = s->signal_sent && s->signal_sent == ended->signal ? s->signal_by
+									      : "vitrined";
+		break;
+	case SENDER_PROCESS:
+		ended->by = "process";
+		break;
+	case SENDER_OUTSIDE:
+		ended->by = "outside";
+		break;
+	case SENDER_KERNEL:
+		ended->by = "kernel";
+		break;
+	}
+	ended->sender_host_pid = death->sender_pid;
+	ended->sender_pid = death->sender_ns_pid;
+	ended->sender_start_ns = death->sender_start_ns;
+}
+
+void session_explain_death(struct session *s, uint64_t cgroup, struct verdict *ended)
+{
+	const struct limit_values *l = &s->request.policy.limits;
+	struct death death;
+
+	if (ended->reason == VERDICT_EXIT || sensors_death(s->host->sensors, cgroup, &death) < 0)
+		return;
+	if (is_out_of_memory(s, &death))
+		*ended = (struct verdict){.reason = VERDICT_OOM, .limit = "memory"};
+	else if (ended->signal == SIGXFSZ && death.sender == SENDER_KERNEL && l->file_size_bytes)
+		*ended = (struct verdict){
+			.reason = VERDICT_LIMIT, .limit = "file_size", .signal = SIGXFSZ};
+	else
+		name_sender(s, &death, ended);
+}

@@ -1,0 +1,114 @@
+#!/bin/sh
+# Root file systems of one's own: templates by name and directories, what a session sees of them, and what its record says.
+. "$(dirname "$0")/lib.sh"
+need_root
+
+vitrine=$bin/vitrine
+template() {
+	"$vitrine" template --state "$state" "$@"
+}
+
+# A root of a few programs of the host, with what they are linked with.
+tree=$work/tree
+mkdir -p "$tree/bin" "$tree/etc" "$tree/secret"
+for program in sh cat id ls touch stat sleep; do
+	real=$(realpath "$(command -v $program)")
+	cp "$real" "$tree/bin/$program"
+	ldd "$real" | grep -o '/[^ ]*' | while read -r library; do
+		mkdir -p "$tree$(dirname "$library")"
+		cp -L "$library" "$tree$library"
+	done
+done
+echo 'root:x:0:0::/root:/bin/sh' >"$tree/etc/passwd"
+echo ours >"$tree/secret/root-only"
+chmod 600 "$tree/secret/root-only"
+echo theirs >"$tree/secret/of-33"
+chown 33:33 "$tree/secret/of-33"
+# Places that the session mounts at, as links that lead out.
+ln -s /etc "$tree/proc"
+ln -s / "$tree/workspace"
+ln -s ../../../../../etc "$tree/dev"
+ln -s /../../etc/shadow "$tree/etc/group"
+before=$(find "$tree" -printf '%p %m %U %T@ %l\n' | sort)
+
+digest=$(template --json add box "$tree" | sed 's/.*"digest":"\([0-9a-f]*\)".*/\1/')
+is 'a template has a digest' 64 "${#digest}"
+is 'and is listed with it' "box sha256:$digest" "$(template ls | awk '{print $1, $2}')"
+cp -a "$tree" "$work/twin"
+is 'a copy of the tree has the same' "$digest" "$(template --json add twin "$work/twin" | sed 's/.*"digest":"\([0-9a-f]*\)".*/\1/')"
+is 'a second of the name is refused' 1 "$(template add box "$tree" >/dev/null 2>"$work/err"; echo $?)"
+is 'with what to do' 1 "$(grep -c -- '--replace' "$work/err")"
+
+mkdir "$work/work"
+chown 1000:1000 "$work/work"
+inside='id -u; ls /usr/bin 2>/dev/null; cat /etc/passwd; cat /proc/self/mountinfo >/tmp/m && echo proc; touch /workspace/x && echo workspace
+	cat /secret/root-only; stat -c %u /secret/of-33; touch /bin/new && echo written'
+for user in agent root; do
+	run --quiet --user $user --rootfs box --workspace "$work/work" -- sh -c "$inside" >"$work/out.$user" 2>/dev/null
+done
+is 'agent: the user is known, mounts are where they belong, what is root'"'"'s is not read' \
+	"1000
+root:x:0:0::/root:/bin/sh
+agent:x:1000:1000:agent:/home/agent:/bin/sh
+proc
+workspace
+33" "$(cat "$work/out.agent")"
+is 'root of the session: reads and writes what is its own' \
+	"0
+root:x:0:0::/root:/bin/sh
+agent:x:1000:1000:agent:/home/agent:/bin/sh
+proc
+workspace
+ours
+33
+written" "$(cat "$work/out.root")"
+is 'the record says which template, and what it was' "box $digest" "$(replay --kind session.start | python3 -c '
+import json, sys
+t = json.loads(sys.stdin.readline())["template"]
+print(t["name"], t["digest"])')"
+check 'of what the session made there is a record' sh -c "$vitrine replay --state $state --json last --kind file.create | grep -q '\"path\":\"/bin/new\"'"
+check 'counts add up, nothing is lost' counts_add_up --lossless
+is 'no session changed the template' "$digest" "$(template --json check box | sed 's/.*"digest":"\([0-9a-f]*\)".*/\1/')"
+
+run --quiet --rootfs "$tree" -- cat /etc/passwd >/dev/null
+is 'a directory is as good' "$tree $digest" "$(replay --kind session.start | python3 -c '
+import json, sys
+t = json.loads(sys.stdin.readline())["template"]
+print(t["name"], t["digest"])')"
+is 'and nothing in it changed' "$before" "$(find "$tree" -printf '%p %m %U %T@ %l\n' | sort)"
+echo '{"rootfs": "box"}' >"$work/policy.json"
+is 'a policy may name it' 0 "$(run --quiet --policy "$work/policy.json" -- sh -c 'test ! -e /usr/bin/python3'; echo $?)"
+
+# What is refused, and how.
+refused() {
+	want=$1
+	shift
+	run --quiet "$@" -- id >"$work/log" 2>&1
+	[ $? -eq 125 ] && grep -q -- "$want" "$work/log"
+	ok $? "refused: $want"
+}
+refused 'there is no template nothing; add it' --rootfs nothing
+refused 'is the root of the host' --rootfs /
+refused 'No such file' --rootfs ./nowhere
+refused 'bad value; allowed: "host", the name of a template' --rootfs -x
+chown 70000 "$work/twin/bin/ls"
+refused 'bin/ls: its owner is none of the 65536 ids' --rootfs "$work/twin"
+echo more >>"$state/templates/twin/root/etc/passwd"
+refused 'changed after it was added' --rootfs twin
+is 'check finds it too' 3 "$(template check twin >/dev/null 2>&1; echo $?)"
+
+"$vitrine" run --state "$state" --quiet --rootfs box -- sleep 60 &
+client=$!
+for _ in $(seq 100); do
+	"$vitrine" ps --state "$state" 2>/dev/null | grep -q running && break
+	sleep 0.1
+done
+is 'what a session uses is not removed' 1 "$(template rm box 2>"$work/err"; echo $?)"
+is 'and the error says so' 1 "$(grep -c 'a session uses it' "$work/err")"
+kill $client
+wait $client 2>/dev/null
+is 'afterwards it is' 0 "$(template rm box; echo $?)"
+template rm twin
+is 'nothing is left of them' '' "$(find "$state/templates" -mindepth 1 ! -path '*/.paths*')"
+
+done_testing
