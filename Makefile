@@ -43,14 +43,19 @@ project_src    := $(call folder,exporters/project)
 sinks_src      := $(call folder,exporters/sinks)
 exporters_src  := $(call folder,exporters)
 
-PROGRAMS := vitrine vitrined vitrine-recorder vitrine-names vitrine-launcher vitrine-init vitrine-export vitrine-metrics
+PROGRAMS := vitrine vitrine-commands vitrined vitrine-recorder vitrine-names vitrine-launcher vitrine-init vitrine-export vitrine-metrics
 BIN := $(addprefix $(B)/bin/,$(PROGRAMS))
 
 archive = $(B)/lib/lib$(1).a
 
+# What starts sessions is linked with little, so that it starts fast itself.
 vitrine_main  := supervisor/vitrine_main.c
-vitrine_needs := supervisor sandbox metrics replay exporters project record redact
-vitrine_libs  := -ljansson -lcrypto -lz -lpcre2-8 -lm
+vitrine_needs := supervisor sandbox metrics record
+vitrine_libs  := -ljansson
+
+vitrine-commands_main  := supervisor/commands_main.c
+vitrine-commands_needs := supervisor sandbox metrics replay exporters project record redact
+vitrine-commands_libs  := -ljansson -lcrypto -lz -lpcre2-8 -lm
 
 vitrined_main  := supervisor/vitrined_main.c
 vitrined_needs := supervisor capture sandbox metrics record redact
@@ -85,7 +90,7 @@ BPF_SRC := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c,$(wildcard bpf/*.bpf.c))
 BPF_OBJ := $(patsubst bpf/%.bpf.c,$(B)/bpf/%.bpf.o,$(BPF_SRC))
 SKEL    := $(B)/include/vitrine.skel.h
 
-.PHONY: all deps demo check check-style check-unit check-corpus check-e2e check-kernels deps-kernels lint soak bench bench-redact fuzz install clean
+.PHONY: all deps deps-receivers demo check check-style check-unit check-corpus check-e2e check-kernels deps-kernels lint soak bench bench-redact fuzz install clean
 .DEFAULT_GOAL := all
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -151,9 +156,13 @@ DEPS += libmicrohttpd-dev
 # What the tests run or are linked with.
 DEPS += libcmocka-dev perl git python3 curl strace procps iproute2
 DEPS += prometheus python3-prometheus-client python3-yaml
+DEPS += zstd openssl
+# Receivers that the tests send to: unpacked, not installed.
+RECEIVERS := rsyslog syslog-ng-core clickhouse-server
 DEPS_LINT := clang-format clang-tidy cppcheck shellcheck
 DEPS_FUZZ := libclang-rt-14-dev
 DEPS_BENCH := bubblewrap auditd
+DEPS_BENCH_REDACT := g++ libre2-dev
 DEPS_KERNELS := qemu-system-x86 busybox-static erofs-utils cpio kmod xz-utils zstd lz4
 
 install_packages = @missing=$$(for p in $(1); do dpkg-query -W -f '$${db:Status-Status}\n' $$p 2>/dev/null | grep -qx installed || echo $$p; done); \
@@ -178,25 +187,26 @@ LIBEXEC := $(DESTDIR)$(PREFIX)/libexec/vitrine
 SHAREDIR := $(DESTDIR)$(PREFIX)/share/vitrine
 MANDIR  := $(DESTDIR)$(PREFIX)/share/man
 UNITDIR := $(DESTDIR)$(PREFIX)/lib/systemd/system
+SYSUSERSDIR := $(DESTDIR)$(PREFIX)/lib/sysusers.d
 
 include man/man.mk
 
 COMPLDIR := $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 
 install: all man
-	install -d $(COMPLDIR) $(BINDIR) $(SBINDIR) $(LIBEXEC) $(MANDIR)/man1 $(MANDIR)/man8 $(UNITDIR) $(SHAREDIR)/grafana $(SHAREDIR)/prometheus
+	install -d $(COMPLDIR) $(BINDIR) $(SBINDIR) $(LIBEXEC) $(MANDIR)/man1 $(MANDIR)/man8 $(UNITDIR) $(SYSUSERSDIR) $(SHAREDIR)/grafana $(SHAREDIR)/prometheus
 	install -m 755 $(B)/bin/vitrine $(BINDIR)/vitrine
 	install -m 755 $(B)/bin/vitrined $(SBINDIR)/vitrined
 	install -m 755 $(B)/bin/vitrine-export $(SBINDIR)/vitrine-export
-	install -m 755 $(addprefix $(B)/bin/,vitrine-recorder vitrine-names vitrine-launcher vitrine-init vitrine-metrics) $(LIBEXEC)
+	install -m 755 $(addprefix $(B)/bin/,vitrine-commands vitrine-recorder vitrine-names vitrine-launcher vitrine-init vitrine-metrics) $(LIBEXEC)
 	install -m 644 $(filter %.1,$(MAN)) $(MANDIR)/man1
 	install -m 644 $(filter %.8,$(MAN)) $(MANDIR)/man8
 	install -m 644 $(B)/man/vitrine.bash $(COMPLDIR)/vitrine
 	install -m 644 $(wildcard dashboards/grafana/*.json) $(SHAREDIR)/grafana
 	install -m 644 dashboards/prometheus/alerts.yml $(SHAREDIR)/prometheus
+	install -m 644 supervisor/vitrine.sysusers $(SYSUSERSDIR)/vitrine.conf
 	sed 's|@sbindir@|$(PREFIX)/sbin|' supervisor/vitrined.service.in > $(UNITDIR)/vitrined.service
-	install -d $(DESTDIR)$(PREFIX)/lib/sysusers.d
-	install -m 644 exporters/vitrine-export.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/vitrine-export.conf
+	install -m 644 exporters/vitrine-export.sysusers $(SYSUSERSDIR)/vitrine-export.conf
 	sed 's|@sbindir@|$(PREFIX)/sbin|' exporters/vitrine-export.service.in > $(UNITDIR)/vitrine-export.service
 
 # ---- tests ----------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@
 
 #include "../supervisor/record/cleanup.h"
 #include "../supervisor/record/crc32c.h"
+#include "../supervisor/record/text_stream.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -244,23 +245,21 @@ static int replace(int dir_fd, const char *name, const char *text, size_t size)
 
 int cursor_write(int dir_fd, const char *sink, const struct cursor *c)
 {
-	cleanup(free) char *text = NULL;
+	struct text_stream s;
 	char name[96], crc[CRC_LINE + 1];
-	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
-	int r;
+	int r = text_stream_begin(&s), ended;
 
-	if (!out)
-		return -ENOMEM;
-	r = print(out, sink, c);
-	if (r == 0) {
-		snprintf(crc, sizeof(crc), "crc %08" PRIx32 "\n", crc32c(0, text, size));
-		fputs(crc, out);
-	}
-	if (fclose(out) && r == 0)
-		r = -ENOMEM;
 	if (r < 0)
 		return r;
+	r = print(s.out, sink, c);
+	if (r == 0) {
+		snprintf(crc, sizeof(crc), "crc %08" PRIx32 "\n", crc32c(0, s.text, s.size));
+		fputs(crc, s.out);
+	}
+	ended = text_stream_end(&s);
+	cleanup(free) char *text = s.text;
+	if (r < 0 || ended < 0)
+		return r < 0 ? r : ended;
 	snprintf(name, sizeof(name), "%s.cursor", sink);
-	return replace(dir_fd, name, text, size);
+	return replace(dir_fd, name, text, s.size);
 }

@@ -5,6 +5,7 @@
 #include "place.h"
 
 #include "../supervisor/record/cleanup.h"
+#include "../supervisor/record/jansson_cleanup.h"
 #include "../supervisor/record/store.h"
 
 #include <errno.h>
@@ -14,11 +15,6 @@
 #include <string.h>
 
 #define FILE_MAX (1024 * 1024)
-
-static void cleanup_json(json_t **value)
-{
-	json_decref(*value);
-}
 
 _Static_assert(EVENT_KIND_COUNT <= 64, "a kind is a bit");
 

@@ -8,6 +8,7 @@
 #include "units.h"
 
 #include "../supervisor/record/cleanup.h"
+#include "../supervisor/record/text_stream.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -159,73 +160,70 @@ static void write_padded(const struct pen *pen, int width, const char *text, siz
 	fprintf(pen->out, "%*s", width > 0 ? width : 0, "");
 }
 
-struct cell {
-	char *text;
-	size_t length;
-	FILE *out;
-};
-
-static void cell_open(struct cell *cell)
+/* What stands in @cell, in a column of that width. 0 or -ENOMEM. */
+static int write_cell(struct text_stream *cell, const struct pen *pen, int width)
 {
-	*cell = (struct cell){0};
-	cell->out = open_memstream(&cell->text, &cell->length);
-}
+	int r = text_stream_end(cell);
 
-static void cell_write(struct cell *cell, const struct pen *pen, int width)
-{
-	if (!cell->out)
-		return;
-	fclose(cell->out);
-	write_padded(pen, width, cell->text, cell->length);
+	if (r < 0)
+		return r;
+	write_padded(pen, width, cell->text, cell->size);
 	fputs("  ", pen->out);
 	free(cell->text);
+	return 0;
 }
 
-static void write_name(const struct pen *pen, const char *name)
+static int write_name(const struct pen *pen, const char *name)
 {
 	struct printable printable = {pen->printable.ascii, NAME_WIDTH};
-	struct cell cell;
+	struct text_stream cell;
+	int r = text_stream_begin(&cell);
 
-	cell_open(&cell);
-	if (cell.out && name)
+	if (r < 0)
+		return r;
+	if (name)
 		printable_word(cell.out, &printable, bytes_of(name));
-	else if (cell.out)
+	else
 		fputc('-', cell.out);
-	cell_write(&cell, pen, NAME_WIDTH);
+	return write_cell(&cell, pen, NAME_WIDTH);
 }
 
 /* "exit 0", "signal 9", or the reason. */
-static void write_reason(const struct pen *pen, const struct row_facts *facts)
+static int write_reason(const struct pen *pen, const struct row_facts *facts)
 {
 	const struct manifest *m = facts->manifest;
-	struct cell cell;
+	struct text_stream cell;
+	int r = text_stream_begin(&cell);
 
-	cell_open(&cell);
-	if (cell.out && facts->reason) {
+	if (r < 0)
+		return r;
+	if (facts->reason) {
 		printable_text(cell.out, &pen->printable, bytes_of(facts->reason));
 		if (!strcmp(facts->reason, "exit") && m->exit_code >= 0)
 			fprintf(cell.out, " %" PRId64, m->exit_code);
 		if (!strcmp(facts->reason, "signal") && m->signal >= 0)
 			fprintf(cell.out, " %" PRId64, m->signal);
-	} else if (cell.out) {
+	} else {
 		fputc('-', cell.out);
 	}
-	cell_write(&cell, pen, 15);
+	return write_cell(&cell, pen, 15);
 }
 
-static void write_duration_cell(const struct pen *pen, const struct row_facts *facts,
-				uint64_t now_ns)
+static int write_duration_cell(const struct pen *pen, const struct row_facts *facts,
+			       uint64_t now_ns)
 {
 	const struct manifest *m = facts->manifest;
 	uint64_t to_ns = m->ended_ns ? m->ended_ns : now_ns;
-	struct cell cell;
+	struct text_stream cell;
+	int r = text_stream_begin(&cell);
 
-	cell_open(&cell);
-	if (cell.out && !strcmp(facts->state, "lost"))
+	if (r < 0)
+		return r;
+	if (!strcmp(facts->state, "lost"))
 		fputc('?', cell.out);
-	else if (cell.out)
+	else
 		write_duration(cell.out, to_ns > m->started_ns ? to_ns - m->started_ns : 0);
-	cell_write(&cell, pen, 8);
+	return write_cell(&cell, pen, 8);
 }
 
 static void write_count(const struct pen *pen, bool known, uint64_t count, int width)
@@ -236,56 +234,71 @@ static void write_count(const struct pen *pen, bool known, uint64_t count, int w
 		fprintf(pen->out, "%*s  ", width, "-");
 }
 
-static void write_command(const struct pen *pen, const char *command)
+/* @command: a JSON array of strings, or NULL. 0 or -ENOMEM. */
+static int write_command(const struct pen *pen, const char *command)
 {
 	struct printable printable = {pen->printable.ascii, WORD_MAX};
 	json_t *words = command ? json_loads(command, 0, NULL) : NULL;
 	json_t *word;
 	size_t i;
 
+	if (command && !words)
+		return -ENOMEM;
 	json_array_foreach (words, i, word) {
 		fputs(i ? " " : "", pen->out);
 		printable_word(pen->out, &printable,
 			       (struct bytes){json_string_value(word), json_string_length(word)});
 	}
 	json_decref(words);
+	return 0;
 }
 
-static void write_row(const struct pen *pen, const struct row_facts *facts, uint64_t now_ns)
+static int write_row(const struct pen *pen, const struct row_facts *facts, uint64_t now_ns)
 {
 	const struct manifest *m = facts->manifest;
 	bool loud = !strcmp(facts->state, "lost");
+	int r;
 
 	fprintf(pen->out, "%s  ", m->id);
-	write_name(pen, m->name);
+	r = write_name(pen, m->name);
+	if (r < 0)
+		return r;
 	pen_style(pen, loud ? STYLE_LOUD : STYLE_PLAIN);
 	fprintf(pen->out, "%-8s  ", facts->state);
-	write_reason(pen, facts);
+	r = write_reason(pen, facts);
+	if (r < 0)
+		return r;
 	pen_style(pen, STYLE_PLAIN);
 	write_wall_clock(pen->out, m->started_ns, 0);
 	fputs("  ", pen->out);
-	write_duration_cell(pen, facts, now_ns);
+	r = write_duration_cell(pen, facts, now_ns);
+	if (r < 0)
+		return r;
 	write_count(pen, facts->has_records, facts->records, 8);
 	pen_style(pen, facts->has_lost && m->lost ? STYLE_LOUD : STYLE_PLAIN);
 	write_count(pen, facts->has_lost, m->lost, 6);
 	pen_style(pen, STYLE_PLAIN);
-	write_command(pen, m->command);
+	r = write_command(pen, m->command);
 	fputc('\n', pen->out);
+	return r;
 }
 
-static void write_table(int state_fd, const struct manifest *list, size_t count)
+static int write_table(int state_fd, const struct manifest *list, size_t count)
 {
 	struct pen pen = pen_for(stdout, COLOR_AUTO);
 	struct timespec now;
+	int r = 0;
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	printf("%-12s  %-16s  %-8s  %-15s  %-20s  %-8s  %8s  %6s  %s\n", "SESSION", "NAME", "STATE",
 	       "REASON", "STARTED", "DURATION", "RECORDS", "LOST", "COMMAND");
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; r == 0 && i < count; i++) {
 		struct row_facts facts = facts_of(state_fd, &list[i]);
 
-		write_row(&pen, &facts, (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec);
+		r = write_row(&pen, &facts,
+			      (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec);
 	}
+	return r;
 }
 
 static int ps_run(const void *values, int argument_count, char **arguments)
@@ -306,7 +319,7 @@ static int ps_run(const void *values, int argument_count, char **arguments)
 	if (r == 0 && options->json)
 		r = write_json(state_fd, list, count);
 	else if (r == 0)
-		write_table(state_fd, list, count);
+		r = write_table(state_fd, list, count);
 	store_list_free(list, count);
 	if (r < 0)
 		fprintf(stderr, CALLED ": cannot list the sessions: %s\n", strerror(-r));

@@ -8,6 +8,7 @@
 
 #include "../supervisor/record/cleanup.h"
 #include "../supervisor/record/json.h"
+#include "../supervisor/record/text_stream.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -207,18 +208,16 @@ static void write_summary(const struct search *s)
 		fprintf(stderr, CALLED ": %" PRIu64 " sessions cannot be read\n", s->unreadable);
 }
 
-/* The words of the command line as one text; malloc'ed. */
+/* The words of the command line as one text; malloc'ed. NULL: no memory. */
 static char *join(int count, char **words)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	struct text_stream joined;
 
-	if (!out)
+	if (text_stream_begin(&joined) < 0)
 		return NULL;
 	for (int i = 0; i < count; i++)
-		fprintf(out, "%s%s", i ? " " : "", words[i]);
-	return fclose(out) ? NULL : text;
+		fprintf(joined.out, "%s%s", i ? " " : "", words[i]);
+	return text_stream_end(&joined) < 0 ? NULL : joined.text;
 }
 
 static int search_run(const void *values, int argument_count, char **arguments)
@@ -231,7 +230,11 @@ static int search_run(const void *values, int argument_count, char **arguments)
 			   .pen = pen_for(stdout, (enum color_choice)options->color)};
 	int r;
 
-	if (query_from_option(text ? text : "", CALLED, stderr, &query) < 0)
+	if (!text) {
+		fprintf(stderr, CALLED ": %s\n", strerror(ENOMEM));
+		return STATUS_TROUBLE;
+	}
+	if (query_from_option(text, CALLED, stderr, &query) < 0)
 		return STATUS_TROUBLE;
 	if (state_open(options->state, CALLED, stderr, &state_fd) < 0)
 		return STATUS_TROUBLE;

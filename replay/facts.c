@@ -2,6 +2,7 @@
  * Gathers the facts of a session.
  */
 #include "facts.h"
+#include "../supervisor/record/text_stream.h"
 #include "changes.h"
 #include "contacts_text.h"
 
@@ -79,17 +80,17 @@ static int add_fact(struct facts *f, struct bytes key, uint64_t times)
 /* ---- writing a fact: a pen to memory ---- */
 
 struct fact {
-	struct pen pen;
-	char *text;
-	size_t size;
+	struct pen pen; /* writes to the stream */
+	struct text_stream stream;
 };
 
 static int fact_begin(struct fact *fact, enum fact_kind kind)
 {
-	*fact = (struct fact){0};
-	fact->pen.out = open_memstream(&fact->text, &fact->size);
-	if (!fact->pen.out)
-		return -ENOMEM;
+	int r = text_stream_begin(&fact->stream);
+
+	if (r < 0)
+		return r;
+	fact->pen = (struct pen){.out = fact->stream.out};
 	fputc('0' + (int)kind, fact->pen.out);
 	return 0;
 }
@@ -104,11 +105,11 @@ static void fact_word(struct fact *fact, struct bytes word)
 
 static int fact_end(struct fact *fact, struct facts *f, uint64_t times)
 {
-	int r = fclose(fact->pen.out) ? -ENOMEM : 0;
+	int r = text_stream_end(&fact->stream);
 
 	if (r == 0)
-		r = add_fact(f, (struct bytes){fact->text, fact->size}, times);
-	free(fact->text);
+		r = add_fact(f, (struct bytes){fact->stream.text, fact->stream.size}, times);
+	free(fact->stream.text);
 	return r;
 }
 

@@ -4,6 +4,7 @@
 #include "lineage.h"
 
 #include "../supervisor/record/json.h"
+#include "../supervisor/record/text_stream.h"
 #include "units.h"
 
 #include <errno.h>
@@ -37,12 +38,11 @@ static char *text_of(const struct lineage *l, const struct event *e, const struc
 	const struct event_value *pid = event_get(e, FIELD_pid);
 	uint64_t elapsed_ns = origin_elapsed(origin, e);
 	struct pen pen = l->answer.pen;
-	char *text = NULL;
-	size_t size;
+	struct text_stream stream;
 
-	pen.out = open_memstream(&text, &size);
-	if (!pen.out)
+	if (text_stream_begin(&stream) < 0)
 		return NULL;
+	pen.out = stream.out;
 	fprintf(pen.out, "%6" PRIu64 ".%06u", elapsed_ns / NS_PER_S,
 		(unsigned int)(elapsed_ns % NS_PER_S / 1000));
 	if (pid)
@@ -53,11 +53,7 @@ static char *text_of(const struct lineage *l, const struct event *e, const struc
 	fprintf(pen.out, "%-14s ", kind_table[e->kind].name);
 	pen_style(&pen, STYLE_PLAIN);
 	line_write(&pen, e);
-	if (fclose(pen.out)) {
-		free(text);
-		return NULL;
-	}
-	return text;
+	return text_stream_end(&stream) < 0 ? NULL : stream.text;
 }
 
 static char *json_of(const struct lineage *l, const struct event *e)

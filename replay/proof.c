@@ -6,6 +6,7 @@
 #include "../supervisor/record/base64.h"
 #include "../supervisor/record/checkpoints.h"
 #include "../supervisor/record/cleanup.h"
+#include "../supervisor/record/jansson_cleanup.h"
 #include "../supervisor/record/json.h"
 #include "../supervisor/record/merkle.h"
 #include "../supervisor/record/reader.h"
@@ -17,11 +18,6 @@
 #define CHECKPOINTS_MOST (1u << 30)
 #define LEDGER_MOST (256u << 20)
 #define LEAVES_MOST (UINT64_C(1) << 26)
-
-static void cleanup_json(json_t **json)
-{
-	json_decref(*json);
-}
 
 static void cleanup_reader(struct reader **reader)
 {

@@ -6,6 +6,7 @@
 #include "../supervisor/record/base64.h"
 #include "../supervisor/record/cleanup.h"
 #include "../supervisor/record/codec.h"
+#include "../supervisor/record/jansson_cleanup.h"
 #include "../supervisor/record/json.h"
 #include "../supervisor/record/merkle.h"
 
@@ -25,11 +26,6 @@ struct check {
 static void cleanup_check(struct check *c)
 {
 	free(c->record);
-}
-
-static void cleanup_json(json_t **json)
-{
-	json_decref(*json);
 }
 
 static bool bad(struct check *c, const char *why)

@@ -4,6 +4,7 @@
  * streams. The first part, tree and tables need no script; it adds filters, and the list of events.
  */
 #include "report_html.h"
+#include "../supervisor/record/text_stream.h"
 #include "html.h"
 #include "report.h"
 
@@ -68,28 +69,29 @@ static void write_title(struct html *h, const struct report *r)
 		"href=\"#notable\">Refused and missing</a> <a href=\"#events\">Events</a></nav>\n");
 }
 
-static void write_summary(struct html *h, const struct report *r)
+static int write_summary(struct html *h, const struct report *r)
 {
 	html_raw(h, "<main>\n<section id=\"summary\">\n<h2>Summary</h2>\n<dl>\n");
 	for (const struct report_row *row = report_rows; row->title; row++) {
-		char *text = NULL;
-		size_t size;
+		struct text_stream cell;
 		struct pen pen = h->pen;
 		bool any;
 
-		pen.out = open_memstream(&text, &size);
-		if (!pen.out)
-			continue;
+		if (text_stream_begin(&cell) < 0)
+			return -ENOMEM;
+		pen.out = cell.out;
 		any = row->write(r, &pen);
-		fclose(pen.out);
+		if (text_stream_end(&cell) < 0)
+			return -ENOMEM;
 		if (any) {
 			fprintf(h->out, "<dt>%s</dt><dd>", row->title);
-			fputs(text, h->pen.out);
+			fputs(cell.text, h->pen.out);
 			html_raw(h, "</dd>\n");
 		}
-		free(text);
+		free(cell.text);
 	}
 	html_raw(h, "</dl>\n</section>\n");
+	return 0;
 }
 
 /* ---- lanes ---- */
@@ -178,7 +180,8 @@ static int write_event_row(void *state, const struct report *r, const struct eve
 	h->line.length = 0;
 	rewind(h->text);
 	line_write(&h->text_pen, e);
-	fflush(h->text);
+	if (fflush(h->text) || ferror(h->text))
+		return -ENOMEM;
 	if (json_write_string(&h->line, (struct bytes){h->text_bytes, (size_t)ftello(h->text)}) < 0)
 		return -ENOMEM;
 	fwrite(h->line.text, 1, h->line.length, h->json);
@@ -275,7 +278,9 @@ int report_write_html(const struct report *r, FILE *out)
 	if (error == 0) {
 		write_head(&h, r);
 		write_title(&h, r);
-		write_summary(&h, r);
+		error = write_summary(&h, r);
+	}
+	if (error == 0) {
 		write_lanes(&h, r);
 		error = html_write_tables(&h, r);
 	}

@@ -8,6 +8,7 @@
 #include "units.h"
 
 #include "../supervisor/record/cleanup.h"
+#include "../supervisor/record/text_stream.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -17,16 +18,16 @@
 
 /* Text that is gathered to be written as one code span. */
 struct span {
-	struct pen pen;
-	char *text;
-	size_t size;
+	struct pen pen; /* writes to the stream */
+	struct text_stream stream;
 };
 
 static int span_begin(struct span *span)
 {
-	*span = (struct span){.pen.printable.limit = PEN_VALUE_MAX};
-	span->pen.out = open_memstream(&span->text, &span->size);
-	return span->pen.out ? 0 : -ENOMEM;
+	int r = text_stream_begin(&span->stream);
+
+	span->pen = (struct pen){.out = span->stream.out, .printable.limit = PEN_VALUE_MAX};
+	return r;
 }
 
 static size_t longest_run(const char *text, char c)
@@ -43,24 +44,21 @@ static size_t longest_run(const char *text, char c)
 /* Backticks around it, one more than it has in a row. */
 static int span_end(struct span *span, FILE *out)
 {
-	bool failed = fclose(span->pen.out) != 0;
+	struct text_stream *s = &span->stream;
 	size_t fence;
 
-	if (failed) {
-		free(span->text);
+	if (text_stream_end(s) < 0)
 		return -ENOMEM;
-	}
-	while (span->size && span->text[span->size - 1] == '\n')
-		span->text[--span->size] = 0;
-	fence = longest_run(span->text, '`') + 1;
+	while (s->size && s->text[s->size - 1] == '\n')
+		s->text[--s->size] = 0;
+	fence = longest_run(s->text, '`') + 1;
 	for (size_t i = 0; i < fence; i++)
 		fputc('`', out);
-	fprintf(out, "%s%s%s", fence > 1 ? " " : "", span->size ? span->text : " ",
-		fence > 1 ? " " : "");
+	fprintf(out, "%s%s%s", fence > 1 ? " " : "", s->size ? s->text : " ", fence > 1 ? " " : "");
 	for (size_t i = 0; i < fence; i++)
 		fputc('`', out);
 	fputc('\n', out);
-	free(span->text);
+	free(s->text);
 	return 0;
 }
 
@@ -77,8 +75,9 @@ static int write_summary(const struct report *r, FILE *out)
 			return -ENOMEM;
 		any = row->write(r, &span.pen);
 		if (!any) {
-			fclose(span.pen.out);
-			free(span.text);
+			if (text_stream_end(&span.stream) < 0)
+				return -ENOMEM;
+			free(span.stream.text);
 			continue;
 		}
 		fprintf(out, "- %s: ", row->title);

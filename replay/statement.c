@@ -6,20 +6,15 @@
 #include "../supervisor/record/base64.h"
 #include "../supervisor/record/cleanup.h"
 #include "../supervisor/record/hash.h"
+#include "../supervisor/record/jansson_cleanup.h"
 #include "../supervisor/record/ledger_write.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <string.h>
 
 #define CHUNK (64u << 10)
-
-static void cleanup_json(json_t **json)
-{
-	json_decref(*json);
-}
 
 /* ---- the statement ---- */
 

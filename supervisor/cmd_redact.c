@@ -1,10 +1,12 @@
 /*
  * vitrine redact: what redaction would cut from a text, and why; and the rules that it knows.
  */
+#include "jansson_cleanup.h"
+#include "policy.h"
 #include "record/command.h"
 #include "record/printable.h"
-#include "redact/detector.h"
 #include "redact/redactor.h"
+#include "redact/rules.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,6 +18,14 @@
 
 struct redact_options {
 	struct option_texts off;
+	const char *policy;
+	bool json;
+};
+
+/* The rules that are in force under the policy, and how they are searched with. */
+struct rules_in_force {
+	struct policy policy;
+	struct shapes *table, *shapes;
 };
 
 /* All of @file in *ret_text. 0 or -errno. */
@@ -52,8 +62,7 @@ static void print_spans(const struct redactor *r, const char *text)
 
 	for (size_t i = 0; i < r->spans.count; i++) {
 		const struct span *span = &r->spans.items[i];
-		const char *rule = redactor_rule(r, span->rule);
-		size_t d = shapes_by_name(rule, strlen(rule));
+		const struct detector *d = redactor_detector(r, span->rule);
 
 		for (; at < span->start; at++) {
 			if (text[at] != '\n')
@@ -61,9 +70,8 @@ static void print_spans(const struct redactor *r, const char *text)
 			line++;
 			start = at + 1;
 		}
-		printf("%zu:%zu %s (%s, %s): %zu bytes\n", line, span->start - start + 1, rule,
-		       d < detector_count ? detectors[d].category : "exact", span->form,
-		       span->end - span->start);
+		printf("%zu:%zu %s (%s, %s): %zu bytes\n", line, span->start - start + 1, d->name,
+		       d->category, span->form, span->end - span->start);
 	}
 }
 
@@ -94,11 +102,53 @@ static int print_cut(struct redactor *r, struct bytes text)
 	return 0;
 }
 
-static int switch_off(struct redactor *r, const struct option_texts *rules)
+static void rules_in_force_free(struct rules_in_force *f)
 {
-	for (size_t i = 0; i < rules->count; i++) {
-		if (redactor_switch_off(r, rules->items[i]) < 0) {
-			fprintf(stderr, "vitrine redact: there is no rule %s\n", rules->items[i]);
+	shapes_free(f->shapes);
+	shapes_free(f->table);
+	policy_free(&f->policy);
+}
+
+/* Says by itself what is wrong. */
+static int make_rules(const struct redact_options *o, struct rules_in_force *ret)
+{
+	cleanup(json) json_t *given = NULL;
+	struct fault f = {0};
+	char why[RULES_WHY];
+	int e = o->policy ? settings_read(policy_settings, o->policy, &given, &f) : 0;
+
+	if (e == 0 && !given)
+		given = json_object();
+	if (e == 0)
+		e = policy_make(given, NULL, &ret->policy, &f);
+	if (e < 0) {
+		fprintf(stderr, "vitrine redact: %s\n", f.text);
+		return e;
+	}
+	e = shapes_new(SHAPES_READ, &ret->table);
+	snprintf(why, sizeof(why), "%s", strerror(e < 0 ? -e : 0));
+	if (e == 0)
+		e = shapes_change(ret->table, ret->policy.redact_rules, &ret->shapes, why);
+	if (e < 0)
+		fprintf(stderr, "vitrine redact: %s\n", why);
+	return e;
+}
+
+/* Says by itself what is wrong. */
+static int switch_off(struct redactor *r, const struct rules_in_force *f,
+		      const struct option_texts *off)
+{
+	json_t *rule;
+	size_t i;
+
+	json_array_foreach ((json_t *)f->policy.redact_off, i, rule)
+		redactor_switch_off(r, json_string_value(rule));
+	for (i = 0; i < off->count; i++) {
+		if (redactor_switch_off(r, off->items[i]) < 0) {
+			fprintf(stderr,
+				"vitrine redact: there is no rule %s; `vitrine redact rules` lists "
+				"them\n",
+				off->items[i]);
 			return -EINVAL;
 		}
 	}
@@ -117,51 +167,107 @@ static int test_text(struct redactor *r, struct bytes text)
 	return e < 0 ? e : r->spans.count ? REDACT_STATUS_FOUND : 0;
 }
 
-static int test_file(const struct redact_options *o, const char *path)
+static int test_file(const struct redact_options *o, const struct rules_in_force *rules,
+		     const char *path)
 {
 	static const uint8_t no_key[32];
 	FILE *file = strcmp(path, "-") ? fopen(path, "re") : stdin;
-	struct shapes *shapes = NULL;
 	struct redactor *r = NULL;
 	char *text = NULL;
 	size_t size = 0;
 	int e = file ? read_all(file, &text, &size) : -errno;
 
 	if (e == 0)
-		e = shapes_new(&shapes);
-	if (e == 0)
-		e = redactor_new(no_key, shapes, NULL, 0, &r);
-	if (e == 0)
-		e = switch_off(r, &o->off);
-	if (e == 0)
-		e = test_text(r, (struct bytes){text, size});
-	if (e < 0 && e != -EINVAL)
+		e = redactor_new(no_key, rules->shapes, NULL, 0, &r);
+	if (e < 0)
 		fprintf(stderr, "vitrine redact: %s: %s\n", path, strerror(-e));
+	if (e == 0)
+		e = switch_off(r, rules, &o->off);
+	if (e == 0) {
+		e = test_text(r, (struct bytes){text, size});
+		if (e < 0)
+			fprintf(stderr, "vitrine redact: %s: %s\n", path, strerror(-e));
+	}
 	redactor_free(r);
-	shapes_free(shapes);
 	free(text);
 	if (file && file != stdin)
 		fclose(file);
 	return e < 0 ? REDACT_STATUS_TROUBLE : e;
 }
 
-static int print_rules(void)
+static bool is_off(const struct rules_in_force *f, const struct redact_options *o, const char *name)
 {
-	for (size_t d = 0; d < detector_count; d++)
-		printf("%-28s %s\n", detectors[d].name, detectors[d].category);
+	json_t *rule;
+	size_t i;
+
+	json_array_foreach ((json_t *)f->policy.redact_off, i, rule) {
+		if (!strcmp(json_string_value(rule), name))
+			return true;
+	}
+	for (i = 0; i < o->off.count; i++) {
+		if (!strcmp(o->off.items[i], name))
+			return true;
+	}
+	return false;
+}
+
+static json_t *texts(const char *const *list, size_t most)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < most && list[i]; i++)
+		json_array_append_new(array, json_string(list[i]));
+	return array;
+}
+
+/* What a policy can say of a rule, and what only the table says. */
+static int print_rule_json(const struct detector *d, bool off)
+{
+	cleanup(json) json_t *rule =
+		json_pack("{s:s, s:s, s:o, s:s, s:i, s:f, s:s, s:o, s:b}", "name", d->name,
+			  "category", d->category, "keywords",
+			  texts(d->keywords, DETECTOR_KEYWORDS), "pattern", d->pattern, "back",
+			  d->back, "entropy", d->floor / 10.0, "check", detector_checks[d->check],
+			  "allow", texts(d->examples, DETECTOR_EXAMPLES), "off", off);
+
+	if (!rule || json_dumpf(rule, stdout, JSON_COMPACT | JSON_REAL_PRECISION(2)) < 0)
+		return REDACT_STATUS_TROUBLE;
+	putchar('\n');
 	return 0;
+}
+
+static int print_rules(const struct redact_options *o, const struct rules_in_force *f)
+{
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < shapes_count(f->shapes); i++) {
+		const struct detector *d = shapes_detector(f->shapes, i);
+		bool off = is_off(f, o, d->name);
+
+		if (o->json)
+			status = print_rule_json(d, off);
+		else
+			printf("%-28s %-8s entropy %.1f  check %-9s%s\n", d->name, d->category,
+			       d->floor / 10.0, detector_checks[d->check], off ? " off" : "");
+	}
+	return status;
 }
 
 static int redact_run(const void *values, int argument_count, char **arguments)
 {
 	const struct redact_options *o = values;
+	struct rules_in_force rules = {0};
+	bool is_list = argument_count == 1 && !strcmp(arguments[0], "rules");
+	int status = REDACT_STATUS_TROUBLE;
 
-	if (argument_count == 1 && !strcmp(arguments[0], "rules"))
-		return print_rules();
-	if (argument_count == 2 && !strcmp(arguments[0], "test"))
-		return test_file(o, arguments[1]);
-	fprintf(stderr, "vitrine redact: allowed: test FILE, test -, rules\n");
-	return REDACT_STATUS_TROUBLE;
+	if (!is_list && (argument_count != 2 || strcmp(arguments[0], "test") != 0)) {
+		fprintf(stderr, "vitrine redact: allowed: test FILE, test -, rules\n");
+		return REDACT_STATUS_TROUBLE;
+	}
+	if (make_rules(o, &rules) == 0)
+		status = is_list ? print_rules(o, &rules) : test_file(o, &rules, arguments[1]);
+	rules_in_force_free(&rules);
+	return status;
 }
 
 /* clang-format off */
@@ -173,6 +279,8 @@ const struct command command_redact = {
 	.positional_max = 2,
 	.options = (const struct command_option[]){
 		{"off", 0, "RULE", "do without this rule", OPTION_TEXTS, offsetof(struct redact_options, off)},
+		{"policy", 0, "FILE", "with the rules of this policy: redact_rules and redact_off", OPTION_TEXT, offsetof(struct redact_options, policy)},
+		{"json", 0, NULL, "the rules as JSON, one a line, with all that a policy can change of them", OPTION_FLAG, offsetof(struct redact_options, json)},
 		{0},
 	},
 	.values_size = sizeof(struct redact_options),
@@ -184,7 +292,26 @@ const struct command command_redact = {
 		"case, whatever rules are off.",
 	.sections = (const struct command_section[]){
 		{"EXIT STATUS", "0 when nothing would be cut, 1 when something would, 2 on trouble."},
-		{"EXAMPLES", "Look through a log before it is shared.\n\n  vitrine redact test build.log"},
+		{"RULES OF A POLICY",
+		 "The key redact_rules of a policy is an array of at most 64 objects. One with a new name is a rule that is added; it "
+		 "needs keywords and a pattern. One with the name of a rule that is there changes what it gives and leaves the rest.\n\n"
+		 "keywords: up to 16 texts of 3 to 40 characters; a text without any of them, in any case, is not looked at further.\n\n"
+		 "pattern: a regular expression (PCRE2) that has to match from the keyword on, or `back` bytes before it. Its first "
+		 "group, or else all of it, is what is cut.\n\n"
+		 "back: 0 to 80.\n\n"
+		 "entropy: the least entropy of what is cut, in bits for each character, 0 to 8.\n\n"
+		 "check: what it has to be beside. none; value: no placeholder, variable or path; password: and no name or text; generic: "
+		 "and no words with a number behind; mixed: and capitals, small letters and digits; basic: base64 of user:password; crc32, "
+		 "bech32, luhn: the checksum is right.\n\n"
+		 "allow: up to 16 texts of 4 to 200 bytes; what holds one of them is no secret.\n\n"
+		 "A pattern that takes too long for a text is given up there: the rest of the line is cut, with the form `budget`. The key "
+		 "redact_off is an array of names of rules that are off. session.start holds the policy and the hash of all rules that "
+		 "were in force (redact_rules_sha256)."},
+		{"EXAMPLES",
+		 "Look through a log before it is shared.\n\n  vitrine redact test build.log\n\n"
+		 "See what a policy's own rule would cut. policy.json holds {\"redact_rules\": [{\"name\": \"acme-token\", \"keywords\": "
+		 "[\"acme_\"], \"pattern\": \"acme_[a-z0-9]{32}\", \"entropy\": 3}]}.\n\n"
+		 "  vitrine redact test --policy policy.json build.log"},
 		{0},
 	},
 	.run = redact_run,

@@ -5,6 +5,7 @@
 #include "connection.h"
 #include "control.h"
 #include "jansson_cleanup.h"
+#include "record/cleanup.h"
 #include "run_request.h"
 #include "terminal.h"
 #include "verdict.h"
@@ -13,7 +14,10 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/signalfd.h>
+
+#define STATUS_CAPACITY 75 /* EX_TEMPFAIL: come again */
 
 struct run {
 	const struct run_options *options;
@@ -78,9 +82,14 @@ static int standard_input(const struct run *r)
 
 static int send_request(struct run *r, json_t *message)
 {
-	int real[3], fds[3];
+	int real[3], fds[4];
 	uint16_t columns, rows;
 	int input = standard_input(r);
+	const char *path = json_string_value(json_object_get(message, "workspace"));
+	cleanup(close_fd) int workspace = path ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	if (path && workspace < 0)
+		return -errno;
 
 	if (r->tty && (terminal_size(0, &columns, &rows) || terminal_size(1, &columns, &rows))) {
 		json_object_set_new(message, "columns", json_integer(columns));
@@ -92,7 +101,8 @@ static int send_request(struct run *r, json_t *message)
 	}
 	if (input != STDIN_FILENO)
 		fds[0] = input;
-	int e = control_send(r->connection.socket, message, fds, 3);
+	fds[3] = workspace;
+	int e = control_send(r->connection.socket, message, fds, workspace < 0 ? 3 : 4);
 	for (int i = 0; i < 3; i++)
 		if (real[i] >= 0)
 			close(real[i]);
@@ -161,17 +171,21 @@ static void started(struct run *r, const json_t *body)
 		pass_signal(r, SIGWINCH); /* the size may have changed meanwhile */
 }
 
-/* The closing words: what went wrong, if anything did, and the verdict as the last line. */
+/* The closing words: what went wrong, if anything did, and as the last line the verdict, or where
+ * there was no session why. */
 static void tell_end(const struct run *r, const json_t *body, const char *error)
 {
 	const json_t *verdict = json_object_get(body, "verdict");
+	cleanup(json) json_t *refusal =
+		json_pack("{s:O?}", "error", json_object_get(body, "error"));
 
 	if (*error)
 		complain(error);
-	if (r->options->json && json_is_object(verdict)) {
-		json_dumpf(verdict, stderr, JSON_COMPACT | JSON_ENSURE_ASCII);
-		fputc('\n', stderr);
-	}
+	if (!r->options->json)
+		return;
+	json_dumpf(json_is_object(verdict) ? verdict : refusal, stderr,
+		   JSON_COMPACT | JSON_ENSURE_ASCII);
+	fputc('\n', stderr);
 }
 
 static int ended(struct run *r, const json_t *body)
@@ -196,8 +210,10 @@ static bool take_message(struct run *r, const json_t *body, int *ret_status)
 		started(r, body);
 		return false;
 	}
-	tell_end(r, body, text_of(json_object_get(body, "error"), "message"));
-	*ret_status = VERDICT_STATUS_FAILED;
+	const json_t *error = json_object_get(body, "error");
+	tell_end(r, body, text_of(error, "message"));
+	*ret_status = strcmp(text_of(error, "code"), "capacity") ? VERDICT_STATUS_FAILED
+								 : STATUS_CAPACITY;
 	return true;
 }
 
@@ -283,7 +299,6 @@ static int run_run(const void *values, int argument_count, char **arguments)
 	struct fault f = {0};
 	int status = VERDICT_STATUS_FAILED;
 
-	json_wipe_freed();
 	open_standard_streams();
 	r.tty = o->tty < 0 ? isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) : o->tty;
 	if (open_session(&r, argument_count, arguments, &f) < 0)
@@ -346,12 +361,16 @@ const struct command command_run = {
 		"the command has ended, whatever it left running is killed.\n\n"
 		"A secret is put into the command's environment under its name. One newline at the end of a file is not part "
 		"of the secret. Values of less than 8 bytes are refused: they would be found where they are not.\n\n"
-		"Where no vitrined listens and the user is root, a private one serves this run and ends with it.",
+		"Where no vitrined listens and the user is root, a private one serves this run and ends with it. Members of group "
+		"vitrine run sessions by a vitrined that listens, as far as its configuration lets them: see vitrined(8).",
 	.sections = (const struct command_section[]){
 		{"EXIT STATUS",
-		 "The exit status of COMMAND; 128+N when it was ended by signal N, and 137 when the session was killed; 125 when "
-		 "vitrine could not run it, 126 when COMMAND could not be run, 127 when it was not found. The verdict of --json says which: "
-		 "reason is exit, signal, timeout, oom, limit, killed, setup_failed or supervisor_lost."},
+		 "The exit status of COMMAND; 128+N when it was ended by signal N, and 137 when the session was killed; 75 when "
+		 "vitrined has as many sessions as it takes, of you or in all; 125 when vitrine could not run it, 126 when COMMAND could not be run, 127 when it was not found. The verdict of --json says which: "
+		 "reason is exit, signal, timeout, oom, limit, killed, setup_failed or supervisor_lost, by is who sent the signal: client, user, vitrined, "
+		 "process (one of the session's own; sender says which), outside (another process of the host) or kernel. Where there was no "
+		 "session the line is {\"error\": {\"code\", \"message\"}}; code is capacity, forbidden, bad_request, bad_setting, ...\n\n"
+		 "What memory, files or a file's size ends is reason oom or limit only where the kernel itself ended COMMAND for it."},
 		{"LIMITS",
 		 "Every limit that is given holds, or the session is refused with what is missing. Bytes may end in K, M, G or T. "
 		 "A limit that was hit is a limit record, with how often.\n\n"

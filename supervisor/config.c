@@ -16,13 +16,23 @@
 
 #define KEY_SIZE 32
 
+static const char *const log_levels[] = {"notice", "debug", NULL};
+
 const struct setting config_settings[] = {
+	{"group", SETTING_NAME, .max = 32, .otherwise = "\"vitrine\"",
+	 .doc = "Group whose members may connect; where the host has none of this name only root "
+		"may."},
 	{"key_file", SETTING_PATH,
 	 .doc = "The deployment key, under which digests and tags in records are made; outside the "
 		"state directory. Default: the name of the state directory and .key."},
 	{"metrics", SETTING_LISTEN,
 	 .doc = "Where metrics are served: unix:/PATH, or a loopback address and port. Default: "
 		"nowhere."},
+	{"log_level", SETTING_CHOICE, log_levels, .otherwise = "\"notice\"",
+	 .doc = "How much is logged; debug tells of each session how long its steps took."},
+	{"pool", SETTING_NUMBER, .min = 0, .max = 256, .otherwise = "0",
+	 .doc = "Sandboxes that are made ahead, for sessions without limits, workspace or "
+		"network."},
 	{"readers_group", SETTING_NAME, .max = 32, .otherwise = "\"vitrine-export\"",
 	 .doc = "Group that may read records. Where the host has none of this name, only root and "
 		"the "
@@ -32,7 +42,7 @@ const struct setting config_settings[] = {
 		"uid and gid 64742."},
 	{"ring_bytes", SETTING_NUMBER, .min = 4 << 20, .max = 1 << 30, .otherwise = "16777216",
 	 .doc = "Size of each session's ring between kernel and recorder; a power of two."},
-	{"rings", SETTING_NUMBER, .min = 1, .max = 1024, .otherwise = "4",
+	{"rings", SETTING_NUMBER, .min = 1, .max = 1024, .otherwise = "8",
 	 .doc = "Rings that are made ahead."},
 	{"sessions_max", SETTING_NUMBER, .min = 1, .max = 1024, .otherwise = "1024",
 	 .doc = "Sessions that may live at once."},
@@ -40,6 +50,11 @@ const struct setting config_settings[] = {
 	 .doc = "Where clients connect."},
 	{"state", SETTING_PATH, .otherwise = "\"" STORE_DEFAULT_STATE "\"",
 	 .doc = "The state directory, which holds the records."},
+	{"users", SETTING_USERS, .otherwise = "{\"@vitrine\": {}}",
+	 .doc = "What users other than root may ask for: of NAME, @GROUP or * the sessions at "
+		"once, "
+		"the most of each limit, the tenant and what is allowed beside; the first row that "
+		"a user belongs to counts."},
 	{NULL},
 };
 
@@ -75,8 +90,13 @@ static void borrow_values(struct config *c)
 	c->metrics = json_string_value(json_object_get(c->values, "metrics"));
 	c->readers_group = json_string_value(json_object_get(c->values, "readers_group"));
 	c->recorder_user = json_string_value(json_object_get(c->values, "recorder_user"));
+	c->is_debugged =
+		strcmp(json_string_value(json_object_get(c->values, "log_level")), "debug") == 0;
+	c->group = json_string_value(json_object_get(c->values, "group"));
+	c->users = json_object_get(c->values, "users");
 	c->ring_bytes = json_integer_value(json_object_get(c->values, "ring_bytes"));
 	c->rings = json_integer_value(json_object_get(c->values, "rings"));
+	c->pool = json_integer_value(json_object_get(c->values, "pool"));
 	c->sessions_max = json_integer_value(json_object_get(c->values, "sessions_max"));
 }
 

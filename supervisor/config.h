@@ -3,6 +3,8 @@
 
 #include "settings.h"
 
+#include <stdbool.h>
+
 extern const struct setting config_settings[];
 
 struct config {
@@ -13,9 +15,13 @@ struct config {
 	const char *metrics; /* where they are served; NULL: nowhere */
 	const char *readers_group;
 	const char *recorder_user;
+	const char *group; /* whose members may connect */
+	const json_t *users;
 	uint64_t ring_bytes;
 	uint32_t rings;
 	uint32_t sessions_max;
+	uint32_t pool;
+	bool is_debugged; /* log_level is debug */
 };
 
 /*

@@ -5,6 +5,7 @@
 #include "host.h"
 
 #include "host_metrics.h"
+#include "pool.h"
 #include "record/cleanup.h"
 #include "record/install.h"
 #include "redact/shapes.h"
@@ -17,7 +18,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#define RUN_DIR "/run/vitrine"
 #define DETACH_US 1000000
 #define RECORDER_ID 64742 /* where the host has no user for the recorder */
 
@@ -122,7 +122,7 @@ static int load_key(struct host *h, struct fault *f)
 
 static int make_shapes(struct host *h, struct fault *f)
 {
-	int r = shapes_new(&h->shapes);
+	int r = shapes_new(SHAPES_READ, &h->shapes);
 
 	return r < 0 ? fault_set(f, r, "redact", "cannot set up redaction: %s", strerror(-r)) : 0;
 }
@@ -173,6 +173,7 @@ static int start_recorder(struct host *h, struct fault *f)
 		.key = h->key,
 		.uid = h->recorder_uid,
 		.gid = h->recorder_gid,
+		.rings = h->config.rings,
 		.numbers_fd = sensors_map_fd(h->sensors, "numbers"),
 		.losses_fd = sensors_map_fd(h->sensors, "losses"),
 		.written_files_fd = sensors_map_fd(h->sensors, "written_files"),
@@ -182,12 +183,30 @@ static int start_recorder(struct host *h, struct fault *f)
 	return recorder_start(&options, &h->recorder, f);
 }
 
+static int start_workers(struct host *h, struct fault *f)
+{
+	int r = worker_start(h->loop, &h->starts);
+
+	if (r == 0)
+		r = worker_start(h->loop, &h->ends);
+	return r < 0 ? fault_set(f, r, "loop", "cannot start a thread: %s", strerror(-r)) : 0;
+}
+
+static int start_pool(struct host *h, struct fault *f)
+{
+	if (h->config.pool == 0)
+		return 0;
+	int r = pool_open(h, h->config.pool, &h->pool);
+	return r < 0 ? fault_set(f, r, "loop", "cannot make the pool: %s", strerror(-r)) : 0;
+}
+
 int host_open(const struct config *config, const struct log *log, sd_event *loop,
 	      struct host *ret_host, struct fault *ret_fault)
 {
 	static int (*const steps[])(struct host *, struct fault *) = {
-		start_launcher,	   find_readers,       open_state,   load_key,	   make_shapes,
-		host_metrics_open, find_recorder_user, open_cgroups, load_sensors, start_recorder,
+		start_launcher, find_readers,	   open_state,	       load_key,
+		make_shapes,	host_metrics_open, find_recorder_user, open_cgroups,
+		load_sensors,	start_recorder,	   start_workers,      start_pool,
 	};
 
 	*ret_host = (struct host){
@@ -216,6 +235,11 @@ void host_close(struct host *h)
 {
 	h->detach = sd_event_source_disable_unref(h->detach);
 	host_metrics_close(h);
+	pool_close(h->pool);
+	h->pool = NULL;
+	worker_stop(h->starts);
+	worker_stop(h->ends);
+	h->starts = h->ends = NULL;
 	recorder_stop(h->recorder);
 	h->recorder = NULL;
 	if (h->sensors)

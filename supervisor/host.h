@@ -12,10 +12,14 @@
 #include "recorder_client.h"
 #include "sandbox/sandbox.h"
 #include "templates.h"
+#include "worker.h"
 
 #include <limits.h>
 #include <systemd/sd-event.h>
 
+#define RUN_DIR "/run/vitrine"
+
+struct pool;
 struct session;
 
 struct host {
@@ -34,11 +38,14 @@ struct host {
 	struct launcher *launcher;
 	struct cgroup_root cgroups;
 	struct sensors *sensors;
+	struct pool *pool; /* NULL: none is kept */
 	struct recorder *recorder;
 	struct metrics_daemon *metrics; /* what is counted here: cells of daemon_page */
 	struct metrics_page daemon_page, recorder_page;
 	struct metrics_service *metrics_service; /* NULL: they are not served */
 	sd_event_source *metrics_look;
+	struct worker *starts, *ends; /* make durable what sessions begin and end with */
+	_Atomic uint64_t ledger_added, ledger_settled; /* lines of ends */
 	uint32_t slot_hint;
 	size_t watched;		  /* sessions that the sensors watch */
 	sd_event_source *detach;  /* runs when there is none any more */

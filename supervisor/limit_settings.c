@@ -200,6 +200,25 @@ int limit_settings_read(json_t *object, struct limit_values *ret_values)
 	return 0;
 }
 
+int limit_settings_within(json_t *given, const struct limit_values *most, struct fault *ret_fault)
+{
+	for (size_t i = 0; i < LIMIT_COUNT; i++) {
+		const struct limit *l = &limits[i];
+		const json_t *value = json_object_get(given, l->name);
+		uint64_t asked, allowed;
+
+		memcpy(&allowed, (const char *)most + l->offset, sizeof(allowed));
+		if (!value || !allowed || !value_of(l, value, &asked) || asked <= allowed)
+			continue;
+		cleanup(json) json_t *most_json = canonical(l, allowed);
+		cleanup(free) char *text = json_dumps(most_json, JSON_ENCODE_ANY);
+		return fault_set(ret_fault, -EPERM, "forbidden",
+				 "limits.%s: this vitrined allows you at most %s", l->name,
+				 text ? text : "?");
+	}
+	return 0;
+}
+
 /* ---- the option ---- */
 
 static int set_one(const char *text, json_t *object, struct fault *f)

@@ -9,8 +9,7 @@
 #include "jansson_cleanup.h"
 #include "record/hash.h"
 #include "record/printable.h"
-#include "redact/detector.h"
-#include "redact/shapes.h"
+#include "redact/rules.h"
 
 #include <errno.h>
 #include <string.h>
@@ -57,6 +56,10 @@ const struct setting policy_settings[] = {
 	 .doc = "Rules of redaction that are switched off, as `vitrine redact rules` names them; "
 		"the "
 		"secrets that a session is given are found in any case."},
+	{"redact_rules", SETTING_RULES, .max = RULES_MOST, .otherwise = "[]",
+	 .doc = "Rules of redaction that are added, by name, keywords and pattern; or, with the "
+		"name of a rule that is there, what of it is another: keywords, pattern, the "
+		"least entropy, the check, and what is allowed beside."},
 	{"ring_bytes", SETTING_NUMBER, .min = 0, .max = 1 << 30, .otherwise = "0",
 	 .doc = "The ring between kernel and recorder has to hold at least so many bytes; 0: as "
 		"the "
@@ -185,6 +188,7 @@ static void borrow_values(struct policy *p)
 	p->labels = json_object_get(v, "labels");
 	p->secrets = json_object_get(v, "secrets");
 	p->redact_off = json_object_get(v, "redact_off");
+	p->redact_rules = json_object_get(v, "redact_rules");
 	p->seccomp_deny = json_object_get(v, "seccomp_deny");
 	p->seccomp_allow = json_object_get(v, "seccomp_allow");
 	take_calls(p->seccomp_deny, &p->syscalls.denied);
@@ -210,19 +214,26 @@ static int check_calls(const struct policy *p, struct fault *f)
 /* A rule that is not there is a mistake, not a wish. */
 static int check_rules(const struct policy *p, struct fault *f)
 {
+	struct rules *rules = NULL;
+	char why[RULES_WHY];
 	json_t *rule;
 	size_t i;
+	int r = rules_new(p->redact_rules, &rules, why);
+
+	if (r < 0)
+		return fault_set(f, r, "policy", "%s", why);
 
 	json_array_foreach ((json_t *)p->redact_off, i, rule) {
 		const char *name = json_string_value(rule);
 
-		if (shapes_by_name(name, strlen(name)) == detector_count)
-			return fault_set(f, -EINVAL, "policy",
-					 "redact_off: %s: no such rule; allowed: what `vitrine "
-					 "redact rules` lists",
-					 name);
+		if (r == 0 && rules_by_name(rules, name, strlen(name)) == rules_count(rules))
+			r = fault_set(f, -EINVAL, "policy",
+				      "redact_off: %s: no such rule; allowed: what `vitrine "
+				      "redact rules` lists",
+				      name);
 	}
-	return 0;
+	rules_free(rules);
+	return r;
 }
 
 int policy_make(const json_t *given, const json_t *env, struct policy *ret_policy,

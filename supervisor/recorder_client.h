@@ -21,6 +21,7 @@ struct recorder_options {
 	const uint8_t *key; /* 32 bytes: the deployment key */
 	uid_t uid;
 	gid_t gid;
+	uint32_t rings;				     /* that are kept between sessions */
 	int numbers_fd, losses_fd, written_files_fd; /* maps; borrowed */
 	int metrics_fd; /* page that it counts on; borrowed; -1: none */
 };
@@ -43,6 +44,7 @@ struct recorder_open {
 	const json_t *secrets; /* array of {name, value} */
 	const json_t *key;     /* that signs it: session_key_make */
 	uint32_t slot;
+	uint64_t ring_id; /* the same for a ring that comes again */
 	uint64_t ring_bytes, high_water;
 	uint32_t uid_base, uid_count;
 	int journal_fd; /* the session's directory */
@@ -77,6 +79,7 @@ enum recorder_word {
 	RECORDER_OPENED,
 	RECORDER_EXECED,
 	RECORDER_EXEC_CLOSED,
+	RECORDER_CLOSING,
 	RECORDER_CLOSED,
 	RECORDER_TROUBLE, /* the journal cannot be written; with error 0: it can again */
 	RECORDER_LOST,	  /* records were lost and the policy says kill */

@@ -209,15 +209,16 @@ static int add_workspace(const struct run_options *o, json_t *message, struct fa
 {
 	struct stat st;
 
-	if (!o->workspace)
+	const json_t *policy = json_object_get(message, "policy");
+	const char *given = o->workspace ? o->workspace
+					 : json_string_value(json_object_get(policy, "workspace"));
+	if (!given)
 		return 0;
-	cleanup(free) char *path = realpath(o->workspace, NULL);
+	cleanup(free) char *path = realpath(given, NULL);
 	if (!path || stat(path, &st) < 0)
-		return fault_set(f, -errno, "usage", "--workspace %s: %s", o->workspace,
-				 strerror(errno));
+		return fault_set(f, -errno, "usage", "--workspace %s: %s", given, strerror(errno));
 	if (!S_ISDIR(st.st_mode))
-		return fault_set(f, -ENOTDIR, "usage", "--workspace %s: not a directory",
-				 o->workspace);
+		return fault_set(f, -ENOTDIR, "usage", "--workspace %s: not a directory", given);
 	json_object_set_new(message, "workspace", json_string(path));
 	return 0;
 }

@@ -2,11 +2,12 @@
  * The life of a session, as a row of stages. In each it waits for one thing, and what comes moves
  * it to the next:
  *
- *   OPENING   until the recorder has opened the record
+ *   OPENING   until the recorder has opened the record and the sandbox is ready
  *   EXECING   until it knows the command
  *   WORKING   until the command ends
  *   DRAINING  until the recorder has what the command wrote
- *   CLOSING   until it has closed the record; then the session is gone
+ *   CLOSING   until it has written the end; then the ground is cleaned and the client told
+ *   SEALING   until the record is closed and on disk; then the session is gone
  *
  * Whatever ends it early puts a verdict in place; the first verdict is the true one, and every
  * stage looks for it before it goes on. A session that could not be set up is bare: OPENING,
@@ -40,6 +41,8 @@ void session_free(struct session *s)
 			break;
 		}
 	session_tear_down(s);
+	json_decref(s->key);
+	free(s->phases);
 	session_request_free(&s->request);
 	manifest_free(&s->manifest);
 	if (s->dir_fd >= 0)
@@ -50,6 +53,11 @@ void session_free(struct session *s)
 const char *session_id(const struct session *s)
 {
 	return s->manifest.id;
+}
+
+uid_t session_asker(const struct session *s)
+{
+	return s->asker.uid;
 }
 
 struct session *session_find(struct host *h, const char *id)
@@ -71,9 +79,8 @@ json_t *session_describe(const struct session *s)
 	const struct manifest *m = &s->manifest;
 
 	return json_pack("{s:s, s:s?, s:s?, s:s, s:I, s:o?}", "id", m->id, "name", m->name,
-			 "tenant", m->tenant, "state",
-			 m->state == SESSION_RUNNING ? "running" : "starting", "started_ns",
-			 (json_int_t)m->started_ns, "command",
+			 "tenant", m->tenant, "state", s->is_ready ? "running" : "starting",
+			 "started_ns", (json_int_t)m->started_ns, "command",
 			 json_loads(m->command ? m->command : "null", JSON_DECODE_ANY, NULL));
 }
 
@@ -99,15 +106,12 @@ static int record_ready(struct session *s)
 
 static int prepare_command(struct session *s)
 {
-	int r = sandbox_prepare_exec(s->sandbox, SESSION_EXEC, &s->exec_cgroup);
+	int r = s->exec_cgroup ? 0
+			       : sandbox_prepare_exec(s->sandbox, SESSION_EXEC, &s->exec_cgroup);
 	if (r < 0)
 		return session_decide_failed(s, "cgroup", r, NULL), r;
 
-	s->manifest.state = SESSION_RUNNING;
-	r = manifest_write(s->dir_fd, &s->manifest);
-	if (r < 0)
-		return session_decide_failed(s, "state", r, NULL), r;
-
+	s->is_ready = true;
 	r = record_ready(s);
 	if (r == 0)
 		r = recorder_exec(s->host->recorder, s->manifest.id, SESSION_EXEC, s->exec_cgroup,
@@ -115,6 +119,7 @@ static int prepare_command(struct session *s)
 	if (r < 0)
 		return session_decide_failed(s, "record", r, NULL), r;
 	s->stage = SESSION_EXECING;
+	phases_mark(s->phases, "prepared");
 	if (s->client.started)
 		s->client.started(s->client.context, s->manifest.id);
 	return 0;
@@ -122,12 +127,23 @@ static int prepare_command(struct session *s)
 
 static void opened(struct session *s, const struct recorder_message *m)
 {
+	phases_mark(s->phases, "opened");
 	if (m->error) {
 		session_refuse(s, m);
 		return;
 	}
+	s->is_open = true;
 	if (!s->is_adopted)
 		record_start(s);
+	session_go_on(s);
+}
+
+void session_go_on(struct session *s)
+{
+	if (s->stage != SESSION_OPENING || !s->is_open)
+		return;
+	if (s->verdict.reason == VERDICT_NONE && s->building)
+		return;
 	if (s->verdict.reason != VERDICT_NONE || prepare_command(s) < 0)
 		session_close_record(s);
 }
@@ -139,7 +155,8 @@ static struct session *new_session(struct host *h)
 	if (!s)
 		return NULL;
 	s->host = h;
-	s->dir_fd = s->slot_fd = -1;
+	s->phases = h->config.is_debugged ? phases_new() : NULL;
+	s->dir_fd = s->slot_fd = s->request.workspace_fd = -1;
 	s->template = TEMPLATE_USE_NONE;
 	s->streams = (struct streams)STREAMS_NONE;
 	s->started_boot_ns = session_clock_ns(CLOCK_BOOTTIME);
@@ -157,7 +174,7 @@ int session_start(struct host *h, struct session_request *request, const struct 
 		return fault_set(ret_fault, -ENOMEM, "no_memory", "out of memory");
 	}
 	s->request = *request;
-	*request = (struct session_request){0};
+	*request = (struct session_request){.workspace_fd = -1};
 	s->asker = *asker;
 	s->client = *client;
 	link_session(s);
@@ -227,7 +244,7 @@ void session_forget_client(struct session *s)
 
 void session_discard(struct session *s)
 {
-	if (s->discard || s->is_bare || s->stage == SESSION_OPENING || s->stage == SESSION_CLOSING)
+	if (s->discard || s->is_bare || s->stage == SESSION_OPENING || s->stage >= SESSION_CLOSING)
 		return;
 	s->discard = true;
 	recorder_discard(s->host->recorder, s->manifest.id);
@@ -238,7 +255,9 @@ void session_end(struct session *s, const struct verdict *verdict, bool discard)
 	verdict_decide(&s->verdict, verdict);
 	if (discard)
 		session_discard(s);
-	if (s->stage == SESSION_WORKING)
+	if (s->stage == SESSION_OPENING)
+		session_go_on(s);
+	else if (s->stage == SESSION_WORKING)
 		session_finish_exec(s);
 	else if (s->stage == SESSION_DRAINING)
 		session_hurry(s);
@@ -293,7 +312,9 @@ void session_recorder_message(struct session *s, struct recorder_message *m)
 		session_execed(s, m);
 	else if (m->word == RECORDER_EXEC_CLOSED && s->stage == SESSION_DRAINING)
 		session_close_record(s);
-	else if (m->word == RECORDER_CLOSED && s->stage == SESSION_CLOSING)
+	else if (m->word == RECORDER_CLOSING && s->stage == SESSION_CLOSING)
+		session_closing(s, m);
+	else if (m->word == RECORDER_CLOSED && s->stage >= SESSION_CLOSING)
 		session_closed(s, m);
 	else if (m->word == RECORDER_TROUBLE)
 		trouble(s, m);

@@ -38,11 +38,14 @@ void session_finish_exec(struct session *s)
 {
 	struct verdict v = s->verdict;
 
+	phases_mark(s->phases, "ended");
+
 	s->statuses = sd_event_source_disable_unref(s->statuses);
 	session_limits_stop(s);
 	sandbox_kill(s->sandbox, ended_by_itself(&v) ? SESSION_EXEC : 0);
 	session_limits_look(s);
 	session_measure(s, &v);
+	phases_mark(s->phases, "killed");
 	if (!ended_by_itself(&v))
 		session_hurry(s);
 	v.wall_ns = session_clock_ns(CLOCK_BOOTTIME) - s->started_boot_ns;
@@ -72,11 +75,13 @@ static void take_status(struct session *s, const struct sandbox_status *status)
 
 	switch (status->kind) {
 	case SANDBOX_STARTED:
+		phases_mark(s->phases, "started");
 		return;
 	case SANDBOX_FAILED:
 		decide_not_run(s, status);
 		break;
 	case SANDBOX_EXITED:
+		phases_mark(s->phases, "ran");
 		s->verdict.cpu_ns = status->cpu_ns;
 		s->verdict.memory_peak = status->memory_peak;
 		ended = verdict_of_wait_status(status->wait_status);
@@ -165,6 +170,7 @@ static int run_command(struct session *s)
 
 void session_execed(struct session *s, const struct recorder_message *m)
 {
+	phases_mark(s->phases, "execed");
 	if (m->error)
 		session_decide_failed(s, "record", -m->error, m->text);
 	s->stage = SESSION_WORKING;

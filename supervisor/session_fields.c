@@ -6,6 +6,7 @@
 #include "record/hash.h"
 #include "record/json.h"
 #include "redact/redact.h"
+#include "redact/rules.h"
 #include "redact/shapes.h"
 
 #include <errno.h>
@@ -87,20 +88,24 @@ static json_t *sensors_array(const struct sensors *sensors)
 	return array;
 }
 
-/* Of the table that was compiled in, and of the names that are switched off, in their order. */
+/* Of the table that was compiled in, and of what the policy makes of it. */
 static void put_rules(json_t *fields, const struct policy *p)
 {
 	cleanup(free) char *off = json_dumps(p->redact_off, JSON_COMPACT | JSON_ENCODE_ANY);
+	cleanup(free) char *changes =
+		json_dumps(p->redact_rules, JSON_COMPACT | JSON_ENCODE_ANY | JSON_SORT_KEYS);
 	uint8_t digest[32], in_force[32];
 	char hex[65];
 	struct hash h;
 
-	if (!off)
+	if (!off || !changes)
 		return;
 	shapes_digest(digest);
 	hash_begin(&h);
 	hash_add(&h, digest, sizeof(digest));
 	hash_add(&h, off, strlen(off));
+	if (json_array_size(p->redact_rules))
+		hash_add(&h, changes, strlen(changes));
 	hash_end(&h, in_force);
 	for (size_t i = 0; i < sizeof(in_force); i++)
 		snprintf(hex + 2 * i, 3, "%02x", in_force[i]);
@@ -233,7 +238,8 @@ static int redact_texts(struct redactor *redactor, const struct session_request 
 }
 
 /* A redactor that knows the session's secrets; they lie in the request's JSON meanwhile. */
-static int new_redactor(const struct session *s, struct redactor **ret_redactor)
+static int new_redactor(const struct session *s, const struct shapes *shapes,
+			struct redactor **ret_redactor)
 {
 	size_t count = json_array_size(s->request.secrets), i;
 	cleanup(free) struct redact_secret *secrets = calloc(count + 1, sizeof(*secrets));
@@ -249,7 +255,7 @@ static int new_redactor(const struct session *s, struct redactor **ret_redactor)
 		secrets[i].value = values[i];
 	}
 	if (r == 0)
-		r = redactor_new(s->host->key, s->host->shapes, secrets, count, ret_redactor);
+		r = redactor_new(s->host->key, shapes, secrets, count, ret_redactor);
 	for (i = 0; values && i < count; i++) {
 		if (values[i])
 			explicit_bzero(values[i], secrets[i].size);
@@ -260,11 +266,19 @@ static int new_redactor(const struct session *s, struct redactor **ret_redactor)
 
 int session_manifest_texts(const struct session *s, struct manifest *m)
 {
+	const json_t *rules = s->request.policy.redact_rules;
+	struct shapes *changed = NULL;
 	struct redactor *redactor = NULL;
-	int r = new_redactor(s, &redactor);
+	char why[RULES_WHY];
+	int r = 0;
 
+	if (json_array_size(rules))
+		r = shapes_change(s->host->shapes, rules, &changed, why);
+	if (r == 0)
+		r = new_redactor(s, changed ? changed : s->host->shapes, &redactor);
 	if (r == 0)
 		r = redact_texts(redactor, &s->request, m);
 	redactor_free(redactor);
+	shapes_free(changed);
 	return r;
 }

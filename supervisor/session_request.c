@@ -5,12 +5,14 @@
 #include "session_request.h"
 
 #include "control.h"
+#include "grant.h"
 #include "jansson_cleanup.h"
 #include "text_list.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
+#include <unistd.h>
 
 #define ARGUMENTS_MAX (1 << 20)
 #define ENV_MAX 8192
@@ -30,7 +32,9 @@ void session_request_free(struct session_request *r)
 	free(r->cwd);
 	json_decref(r->template);
 	json_decref(r->secrets);
-	*r = (struct session_request){0};
+	if (r->workspace_fd >= 0)
+		close(r->workspace_fd);
+	*r = (struct session_request){.workspace_fd = -1};
 }
 
 static void cleanup_request(struct session_request *r)
@@ -86,7 +90,8 @@ static int apply_overrides(const json_t *body, json_t *given)
 	return r < 0 ? r : merge(body, given, "limits");
 }
 
-static int read_policy(const json_t *body, struct session_request *r, struct fault *f)
+static int read_policy(const json_t *body, const struct grant *grant, struct session_request *r,
+		       struct fault *f)
 {
 	const json_t *policy = json_object_get(body, "policy");
 	cleanup(json) json_t *given = policy ? json_copy((json_t *)policy) : json_object();
@@ -95,10 +100,28 @@ static int read_policy(const json_t *body, struct session_request *r, struct fau
 		return refuse(f, "policy", "an object");
 	if (apply_overrides(body, given) < 0)
 		return fault_set(f, -ENOMEM, "no_memory", "out of memory");
+	int e = grant_apply(grant, given, f);
+	if (e < 0)
+		return e;
 	const json_t *env = json_object_get(body, "env");
 	if (env && !json_is_object(env))
 		return refuse(f, "env", "an object {\"NAME\": value}");
 	return policy_make(given, env, &r->policy, f);
+}
+
+/* A name is the record's, the descriptor is what is bound: they have to be of one directory. */
+static int check_workspace(struct session_request *r, struct fault *f)
+{
+	char link[64], path[PATH_MAX];
+
+	if (r->workspace_fd < 0)
+		return 0;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", r->workspace_fd);
+	ssize_t n = readlink(link, path, sizeof(path) - 1);
+	path[n < 0 ? 0 : n] = 0;
+	if (!r->policy.workspace || strcmp(r->policy.workspace, path) != 0)
+		return refuse(f, "workspace", "the path of the directory whose descriptor comes");
+	return 0;
 }
 
 /* ---- the command ---- */
@@ -292,22 +315,26 @@ static int read_environment(const json_t *body, struct session_request *r, struc
 	return e;
 }
 
-int session_request_parse(const json_t *body, struct session_request *ret_request,
-			  struct fault *ret_fault)
+int session_request_parse(const json_t *body, const struct grant *grant, int workspace_fd,
+			  struct session_request *ret_request, struct fault *ret_fault)
 {
-	cleanup(request) struct session_request request = {0};
+	cleanup(request) struct session_request request = {.workspace_fd = workspace_fd};
 	static int (*const steps[])(const json_t *, struct session_request *, struct fault *) = {
-		read_policy,   read_command,  read_name,	read_cwd,
-		read_terminal, read_template, read_environment,
+		read_command, read_name, read_cwd, read_terminal, read_template, read_environment,
 	};
 
+	int r = read_policy(body, grant, &request, ret_fault);
+	if (r == 0)
+		r = check_workspace(&request, ret_fault);
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-		int r = steps[i](body, &request, ret_fault);
+		r = steps[i](body, &request, ret_fault);
 		if (r < 0)
 			return r;
 	}
 
 	*ret_request = request;
-	request = (struct session_request){0};
+	request = (struct session_request){.workspace_fd = -1};
 	return 0;
 }

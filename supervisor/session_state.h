@@ -1,6 +1,7 @@
 /* The inside of a session, for session.c and the files that are parts of it. */
 #pragma once
 
+#include "sandbox/phases.h"
 #include "session.h"
 #include "session_dir.h"
 #include "streams.h"
@@ -10,11 +11,12 @@
 
 /* What the session waits for. */
 enum session_stage {
-	SESSION_OPENING,  /* the recorder opens the journal */
+	SESSION_OPENING,  /* the recorder opens the journal, and the sandbox gets ready */
 	SESSION_EXECING,  /* the recorder knows the command */
 	SESSION_WORKING,  /* the command ends */
 	SESSION_DRAINING, /* the recorder has what the command wrote */
-	SESSION_CLOSING,  /* the recorder has closed the journal */
+	SESSION_CLOSING,  /* the recorder has written the end */
+	SESSION_SEALING,  /* the record is on disk; all else is done and told */
 };
 
 /* What is known of the limits of a session while its command runs. */
@@ -26,6 +28,7 @@ struct session_limits {
 
 struct session {
 	struct host *host;
+	struct phases *phases; /* NULL: not asked for */
 	struct session *next;
 	struct session_client client; /* .ended NULL: there is none any more */
 	struct session_request request;
@@ -42,15 +45,19 @@ struct session {
 	uint64_t exec_cgroup;
 	struct streams streams;
 	enum session_stage stage;
+	bool is_open;	 /* the record */
+	bool is_ready;	 /* and the sandbox stands */
 	bool is_bare;	 /* only its journal is open: nothing runs */
 	bool is_adopted; /* it began under another supervisor */
 	bool has_start;	 /* session.start is in the record */
 	bool discard;	 /* output is no longer delivered */
+	json_t *key;	 /* that signs the record, until the recorder has it */
 	struct verdict verdict;
 	uint64_t started_boot_ns;
 	struct session_limits limits;
 	int signal_sent; /* the last one that was asked for, and by whom */
 	const char *signal_by;
+	sd_event_source *building;  /* until the sandbox is ready */
 	sd_event_source *statuses;  /* of the sandbox */
 	sd_event_source *drain;	    /* runs while a killed command's output is still delivered */
 	sd_event_source *disk_wait; /* runs while the journal cannot be written */
@@ -63,10 +70,19 @@ struct session {
  * fault: in the verdict too where the directory stands, so that the failure gets a record.
  */
 int session_set_up(struct session *s, const int fds[3], struct fault *f);
+/* Wait for the sandbox that session_set_up began; session_go_on is told when it is there. */
+void session_follow_building(struct session *s);
 /* Kill what runs and give back sandbox, watch, streams and slot; the directory stays. */
 void session_tear_down(struct session *s);
 /* Open the record: all of it, or with session.is_bare only the journal. */
 int session_open_record(struct session *s);
+
+/* session_settle.c */
+
+/* Write the manifest, and have it put on disk; at the end the ledger with it. Nothing waits for
+ * that, and @s may be freed meanwhile. 0 or -errno. */
+int session_settle_start(const struct session *s);
+int session_settle_end(const struct session *s);
 
 /* session_fields.c: objects for recorder_event; NULL when out of memory. */
 
@@ -77,6 +93,9 @@ json_t *session_exec_fields(const struct session *s);
 int session_manifest_texts(const struct session *s, struct manifest *m);
 
 /* session.c */
+
+/* Record open, sandbox ready: when both are there the command is prepared. */
+void session_go_on(struct session *s);
 
 /* Take it out of the list, tear it down and free it. */
 void session_free(struct session *s);
@@ -118,6 +137,8 @@ void session_decide_failed(struct session *s, const char *step, int error, const
 void session_close_record(struct session *s);
 /* What the cgroups know of all its processes, where they count. */
 void session_measure(struct session *s, struct verdict *v);
+/* The end is in the record: clean up and tell it. */
+void session_closing(struct session *s, const struct recorder_message *m);
 /* The record is closed: finish and free the session. */
 void session_closed(struct session *s, const struct recorder_message *m);
 /* Count how it ended, and whether its record is whole. */

@@ -2,8 +2,10 @@
  * The types of settings: each one a check, a schema that says the same, and the words for people.
  */
 #include "setting_types.h"
+#include "redact/rules.h"
 #include "sandbox/syscall_policy.h"
 
+#include "grant.h"
 #include "limit_settings.h"
 #include "metrics/listen.h"
 
@@ -158,6 +160,23 @@ static bool check_labels(const struct setting *s, struct setting_place *p)
 	return check_map(s, p, false);
 }
 
+/* What stands in the objects is checked where it is understood, with the reason. */
+static bool check_rules(const struct setting *s, struct setting_place *p)
+{
+	const json_t *array = p->value, *value;
+
+	if (!json_is_array(array) || json_array_size(array) > (size_t)s->max)
+		return false;
+	json_array_foreach (array, p->item, value) {
+		p->value = value;
+		if (!json_is_object(value)) {
+			p->item++;
+			return false;
+		}
+	}
+	return true;
+}
+
 static bool is_source(const char *text)
 {
 	if (!strncmp(text, "env:", 4))
@@ -276,6 +295,11 @@ static json_t *schema_labels(const struct setting *s)
 			 "minLength", 1, "maxLength", LABEL_MAX);
 }
 
+static json_t *schema_rules(const struct setting *s)
+{
+	return rules_schema((size_t)s->max);
+}
+
 static json_t *schema_secrets(const struct setting *s)
 {
 	json_t *item = json_pack("{s:s, s:[s,s], s:b, s:{s:{s:s, s:s}, s:{s:s, s:s}}}", "type",
@@ -317,6 +341,9 @@ const struct setting_type_info setting_types[] = {
 		 "'/' and '-', values of at most 256 bytes"},
 	[SETTING_LIMITS] = {limit_settings_check, limit_settings_schema, limit_settings_allowed},
 	[SETTING_LISTEN] = {check_listen, schema_listen, METRICS_LISTEN_ALLOWED},
+	[SETTING_USERS] = {grant_settings_check, grant_settings_schema, grant_settings_allowed},
+	[SETTING_RULES] = {check_rules, schema_rules,
+			   "an array of objects {\"name\", \"keywords\", \"pattern\", ...}"},
 	[SETTING_SECRETS] = {check_secrets, schema_secrets,
 			     "an array of {\"name\": NAME, \"source\": \"env:VAR\" or "
 			     "\"file:PATH\"}"},

@@ -16,24 +16,39 @@ $(B)/tests/acts: $(ACTS_SRC) tests/e2e/acts/truth.h
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu17 $(WARN) -O1 -g -D_GNU_SOURCE -static -o $@ $(ACTS_SRC) -pthread
 
+# Ways out of a session, tried from within: static for the same reason.
+ESCAPE_SRC := $(wildcard tests/e2e/escape/*.c)
+$(B)/tests/escape: $(ESCAPE_SRC) tests/e2e/escape/escape.h
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu17 $(WARN) -O1 -g -D_GNU_SOURCE -static -o $@ $(ESCAPE_SRC)
+
 $(B)/tests/write-journal: $(B)/obj/tests/e2e/write_journal.o $(call archive,record)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS) -pie -o $@ $^ -ljansson -lcrypto -lz
 
+$(B)/tests/fail_alloc.so: tests/e2e/fail_alloc.c
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu17 -O1 -Wall -Wextra -D_GNU_SOURCE -shared -fPIC -o $@ $<
+
 E2E := $(wildcard tests/e2e/*.t)
-E2E_ENV = VITRINE_BIN=$(abspath $(B)/bin) VITRINE_TESTS=$(abspath $(B)/tests)
+E2E_ENV = VITRINE_BIN=$(abspath $(B)/bin) VITRINE_TESTS=$(abspath $(B)/tests) VITRINE_RECEIVERS=$(abspath build/receivers)
 
 check-unit: $(UNIT) all
 	@for t in $(UNIT); do echo "== $$t"; $$t || exit 1; done
 
-check-e2e: all $(B)/tests/acts $(B)/tests/write-journal
+deps-receivers:
+	$(Q)sh tests/receivers.sh build/receivers $(RECEIVERS)
+
+check-e2e: deps-receivers all $(B)/tests/acts $(B)/tests/escape $(B)/tests/write-journal $(B)/tests/fail_alloc.so
 	$(Q)$(E2E_ENV) prove $(PROVEFLAGS) $(E2E)
 
 # Proofs that take minutes or hours: outages, thousands of sessions, millions of records. Not part of check.
 SOAK := $(wildcard tests/soak/*.t)
 
-soak: deps all $(B)/tests/acts $(B)/tests/write-journal $(B)/tests/loops
+soak: deps deps-receivers all $(B)/tests/acts $(B)/tests/escape $(B)/tests/write-journal $(B)/tests/loops
 	$(Q)$(E2E_ENV) prove $(PROVEFLAGS) $(SOAK)
 
 # ---- other kernels, in QEMU: the acts, unchanged, on a pure cgroup v2 hierarchy ------------------------------------
@@ -47,8 +62,8 @@ deps-kernels:
 	$(call install_packages,$(DEPS_KERNELS))
 
 check-kernels: deps deps-kernels
-	$(Q)$(MAKE) --no-print-directory all $(B)/tests/acts
-	$(Q)sh tests/kernels/root.sh $(B)/root.erofs $(B)/bin $(B)/tests/acts tests/e2e
+	$(Q)$(MAKE) --no-print-directory all $(B)/tests/acts $(B)/tests/escape
+	$(Q)sh tests/kernels/root.sh $(B)/root.erofs $(B)/bin $(B)/tests/acts $(B)/tests/escape tests/e2e
 	$(Q)for kernel in $(KERNELS); do \
 		sh tests/kernels/fetch.sh $(KERNEL_CACHE) $$kernel && \
 		sh tests/kernels/guest.sh $(KERNEL_CACHE) $$kernel $(B)/root.erofs 1800 \
@@ -64,17 +79,28 @@ $(B)/tests/loops: tests/bench/loops.c
 $(B)/tests/bench-%: $(B)/obj/tests/bench/%.o $(foreach l,$(LIBS),$(call archive,$(l)))
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS) -pie -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(UNIT_LIBS)
+	$(Q)$(CC) $(LDFLAGS) -pie -o $@ $< $(PEER) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(UNIT_LIBS)
+
+# RE2 stands beside the shape net, for the bench alone.
+$(B)/obj/tests/bench/re2_peer.o: tests/bench/re2_peer.cc tests/bench/re2_peer.h
+	$(call say,CXX,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CXX) -Wall -Wextra -Wno-unused-parameter -O2 -fPIE -c -o $@ $<
+
+$(B)/tests/bench-redact: $(B)/obj/tests/bench/re2_peer.o
+$(B)/tests/bench-redact: PEER = $(B)/obj/tests/bench/re2_peer.o -lre2 -lstdc++
 
 BENCHES := $(filter-out $(B)/tests/bench-loops,$(patsubst tests/bench/%.c,$(B)/tests/bench-%,$(wildcard tests/bench/*.c)))
 
 bench: deps
-	$(call install_packages,$(DEPS_BENCH))
+	$(call install_packages,$(DEPS_BENCH) $(DEPS_BENCH_REDACT))
 	$(Q)$(MAKE) --no-print-directory all $(B)/tests/loops $(BENCHES)
 	$(Q)sh tests/bench/bench.sh $(abspath $(B)/bin) $(abspath $(B)/tests) $(ROUNDS)
 
 # How much redaction finds, and what it costs.
-bench-redact: $(B)/tests/bench-redact_corpus $(B)/tests/bench-redact
+bench-redact: deps
+	$(call install_packages,$(DEPS_BENCH_REDACT))
+	$(Q)$(MAKE) --no-print-directory $(B)/tests/bench-redact_corpus $(B)/tests/bench-redact
 	$(Q)$(B)/tests/bench-redact_corpus && $(B)/tests/bench-redact
 
 # ---- fuzzers: FUZZ_SECONDS each -------------------------------------------------------------------------------------
@@ -130,7 +156,7 @@ CPPCHECK_BLIND := --suppress=missingIncludeSystem --suppress=normalCheckLevelMax
 
 lint: deps
 	$(call install_packages,$(DEPS_LINT))
-	$(Q)tests/lint/arrows.sh && tests/lint/banned.sh && tests/lint/size.sh
+	$(Q)tests/lint/arrows.sh && tests/lint/banned.sh && tests/lint/size.sh && tests/lint/debian.sh
 	$(Q)clang-format --dry-run -Werror $(C_FILES)
 	$(Q)shellcheck -x -S warning $(shell git ls-files '*.sh' 'tests/e2e/*.t' 'tests/soak/*.t')
 	$(Q)$(MAKE) --no-print-directory compile_commands.json
@@ -150,4 +176,4 @@ check: deps deps-kernels
 	$(Q)$(MAKE) --no-print-directory check-kernels KERNELS=$(firstword $(KERNELS))
 
 check-style:
-	$(Q)tests/lint/arrows.sh && tests/lint/banned.sh && tests/lint/size.sh
+	$(Q)tests/lint/arrows.sh && tests/lint/banned.sh && tests/lint/size.sh && tests/lint/debian.sh

@@ -1,6 +1,8 @@
 /* vitrine-recorder: started by vitrined, spoken to on descriptor 3. See recordings.h. */
 #include "recordings.h"
 
+#include "../record/jansson_cleanup.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -14,6 +16,7 @@ int main(void)
 	struct log log;
 	int flags = fcntl(SOCKET_FD, F_GETFL);
 
+	json_set_up();
 	log_init(&log, "vitrine-recorder", LOG_LEVEL_NOTICE);
 	if (flags < 0) {
 		log_write(&log, LOG_LEVEL_ERROR,

@@ -5,6 +5,8 @@
 
 #include "../record/cleanup.h"
 #include "../record/reader.h"
+#include "../redact/rules.h"
+#include "../redact/shapes.h"
 #include "clock.h"
 #include "recording_internal.h"
 
@@ -80,22 +82,39 @@ static void on_cut(void *context, size_t rule, bool is_over_budget)
 		metric_add(r->host->metrics->redaction_budget, 1);
 }
 
-static int open_journal(struct recording *r, const char **ret_why)
+/* The policy's rules were checked when it was made: what fails here is memory. */
+static int make_redactor(struct recording *r, const char **ret_why)
 {
 	const struct recording_options *o = &r->options;
-	struct journal_options options = {
-		.session = r->session, .compress = true, .system = &r->host->system, .key = o->key};
+	const struct shapes *shapes = r->host->shapes;
+	char why[RULES_WHY];
+	int e = 0;
 
-	int e = redactor_new(r->host->key, r->host->shapes, o->secrets, o->secret_count,
-			     &r->redactor);
+	if (shapes && json_array_size(o->redact_rules)) {
+		e = shapes_change(shapes, o->redact_rules, &r->shapes, why);
+		shapes = r->shapes;
+	}
+	if (e < 0)
+		return fail(ret_why, e, "cannot set up the policy's rules of redaction");
+	e = redactor_new(r->host->key, shapes, o->secrets, o->secret_count, &r->redactor);
 	if (e == -EINVAL)
 		return fail(ret_why, e, "a secret is too short to be redacted");
 	if (e == 0)
 		redactor_watch(r->redactor, on_cut, r);
 	if (e == 0)
 		e = switch_off(r);
+	return e < 0 ? fail(ret_why, e, "cannot set up redaction") : 0;
+}
+
+static int open_journal(struct recording *r, const char **ret_why)
+{
+	const struct recording_options *o = &r->options;
+	struct journal_options options = {
+		.session = r->session, .compress = true, .system = &r->host->system, .key = o->key};
+	int e = make_redactor(r, ret_why);
+
 	if (e < 0)
-		return fail(ret_why, e, "cannot set up redaction");
+		return e;
 	e = journal_open(o->journal_fd, &options, &r->journal);
 	if (e < 0)
 		return fail(ret_why, e, "cannot open the journal");
@@ -140,7 +159,7 @@ int recording_new(struct recording_host *host, const struct recording_options *o
 	r->options.session = r->session;
 	r->options.secrets = NULL;
 	r->options.key = NULL;
-	r->options.watch_reads = r->options.redact_off = NULL;
+	r->options.watch_reads = r->options.redact_off = r->options.redact_rules = NULL;
 	r->options.journal_fd = -1;
 	*ret_recording = r;
 	return 0;
@@ -173,6 +192,7 @@ void recording_free(struct recording *r)
 	close_descriptor(&r->options.root_mount_fd);
 	journal_close(r->journal);
 	redactor_free(r->redactor);
+	shapes_free(r->shapes);
 	spill_clear(&r->spill);
 	json_arena_free(r->arena);
 	json_buffer_free(&r->line);

@@ -20,6 +20,7 @@
 #include <stdint.h>
 #include <systemd/sd-event.h>
 
+struct kept_rings;
 struct recording;
 
 enum on_loss { ON_LOSS_FREEZE, ON_LOSS_COUNT, ON_LOSS_KILL };
@@ -34,6 +35,7 @@ enum recording_notice {
 struct recording_host {
 	sd_event *loop;
 	struct freezer *freezer;
+	struct kept_rings *rings;    /* NULL: none is kept */
 	uint8_t key[32];	     /* deployment key */
 	const struct shapes *shapes; /* of redaction; NULL: the secrets alone are looked for */
 	int numbers_fd, losses_fd, written_files_fd; /* BPF maps */
@@ -49,6 +51,7 @@ struct recording_host {
 struct recording_options {
 	const char *session;
 	uint32_t slot;
+	uint64_t ring_id; /* 0: it does not come again */
 	uint64_t ring_bytes, high_water;
 	enum on_loss on_loss;
 	uint64_t disk_wait_ns; /* after this long without a journal, streams go on unrecorded */
@@ -58,6 +61,7 @@ struct recording_options {
 	const json_t *watch_reads;
 	const json_t *redact_off;	 /* names of rules; NULL: none */
 	struct syscall_changes syscalls; /* of the policy */
+	const json_t *redact_rules;	 /* of the policy; NULL: none */
 	const struct redact_secret *secrets;
 	size_t secret_count;
 	const struct checkpoints_key *key; /* signs it; borrowed for the opening; NULL: unsigned */

@@ -4,6 +4,7 @@
  * a record the account's.
  */
 #include "clock.h"
+#include "kept_rings.h"
 #include "recording_internal.h"
 
 #include <bpf/bpf.h>
@@ -362,7 +363,8 @@ static int start_capture(struct recording *r)
 
 int recording_open_ring(struct recording *r)
 {
-	int e = ring_map(&r->ring, r->options.ring_fd, r->options.ring_bytes);
+	int e = kept_rings_take(r->host->rings, r->options.ring_id, r->options.ring_fd,
+				r->options.ring_bytes, &r->ring);
 	if (e < 0)
 		return e;
 	r->has_ring = true;
@@ -397,7 +399,7 @@ void recording_close_ring(struct recording *r)
 	capture_free(r->capture);
 	join_free(r->join);
 	account_free(r->account);
-	ring_unmap(&r->ring);
+	kept_rings_give(r->host->rings, r->options.ring_id, &r->ring);
 	r->capture = NULL;
 	r->join = NULL;
 	r->account = NULL;

@@ -49,6 +49,7 @@ struct recording {
 
 	/* To the file. */
 	struct redactor *redactor;
+	struct shapes *shapes; /* with the rules of the policy; NULL: the host's */
 	struct journal *journal;
 	struct spill spill;
 	bool is_dirty;		/* something was appended and not flushed */

@@ -7,6 +7,7 @@
 #include "../record/cleanup.h"
 #include "../redact/shapes.h"
 #include "clock.h"
+#include "kept_rings.h"
 #include "metered.h"
 
 #include <errno.h>
@@ -15,6 +16,7 @@
 
 #define BUSY_TICK_USEC 5000
 #define IDLE_TICK_USEC 20000
+#define KEEP_RINGS_NS 10000000000ULL
 #define CLOCK_STEP_NS 1000000 /* what the wall clock may drift from tick to tick */
 
 /* ---- the list ---- */
@@ -166,6 +168,18 @@ static void tell_gauges(struct recordings *all)
 	metric_set(m->beat, clock_ns(CLOCK_REALTIME));
 }
 
+/* Without a session: let go of rings that no session has come for. */
+static int keep_rings(struct recordings *all, sd_event_source *tick)
+{
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+
+	if (!kept_rings_drop_old(all->host.rings,
+				 now_ns > KEEP_RINGS_NS ? now_ns - KEEP_RINGS_NS : 0))
+		return 0;
+	sd_event_source_set_time_relative(tick, KEEP_RINGS_NS / 1000);
+	return sd_event_source_set_enabled(tick, SD_EVENT_ONESHOT);
+}
+
 static int on_tick(sd_event_source *source, uint64_t usec, void *context)
 {
 	struct recordings *all = context;
@@ -180,7 +194,7 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *context)
 		if (recording_tidy(all->list[i]))
 			break;
 	if (all->count == 0)
-		return 0;
+		return keep_rings(all, source);
 	sd_event_source_set_time_relative(source, had_some ? BUSY_TICK_USEC : IDLE_TICK_USEC);
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
@@ -212,6 +226,7 @@ static void release(struct recordings *all)
 	free(all->list);
 	sd_event_source_disable_unref(all->tick);
 	freezer_stop(all->host.freezer);
+	kept_rings_free(all->host.rings);
 	shapes_free(all->shapes);
 	metrics_page_free(&all->metrics);
 	cleanup_close_fd(&all->host.numbers_fd);

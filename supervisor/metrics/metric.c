@@ -69,7 +69,9 @@ const char *metric_label_value(enum metric_label label, size_t index)
 		return labels[label].values[index];
 	if (index == 0)
 		return "given";
-	return index <= detector_count ? detectors[index - 1].name : NULL;
+	if (index <= detector_count)
+		return detectors[index - 1].name;
+	return index == detector_count + 1 ? "policy" : NULL;
 }
 
 const uint64_t *metric_bounds(enum metric_unit unit)
@@ -108,5 +110,5 @@ size_t metric_loss(enum event_class class, const char *reason)
 
 size_t metric_rule(size_t detector)
 {
-	return detector + 1 < METRIC_SIZE_RULE ? detector + 1 : METRIC_SIZE_RULE - 1;
+	return detector < detector_count ? detector + 1 : detector_count + 1;
 }

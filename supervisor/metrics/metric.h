@@ -173,5 +173,6 @@ enum metric_sensors { METRIC_SENSORS_WATCHING, METRIC_SENSORS_MISSING };
 
 /* Where a gap of @class with @reason is counted among the cells of vitrine_lost_records_total. */
 size_t metric_loss(enum event_class class, const char *reason);
-/* And what was cut by a detector, among those of vitrine_redactions_total; 0 is "given". */
+/* And what was cut by a detector, among those of vitrine_redactions_total; 0 is "given", and rules
+ * that a policy adds behind the detectors are one. */
 size_t metric_rule(size_t detector);

@@ -2,6 +2,7 @@
  * Parses a command line by the rows of a command's table, and calls commands by name.
  */
 #include "command.h"
+#include "jansson_cleanup.h"
 
 #include "manual.h"
 #include "printable.h"
@@ -231,6 +232,7 @@ static int call(const struct command *c, const char *called, int argc, char **ar
 	void *values = calloc(1, c->values_size ? c->values_size : 1);
 	int first = 0, status = c->usage_status ? c->usage_status : COMMAND_STATUS_USAGE;
 
+	json_set_up();
 	if (!values) {
 		fprintf(stderr, "%s: out of memory\n", called);
 		return status;

@@ -94,3 +94,11 @@ uint64_t journal_bytes(const struct journal *j);
 int journal_close(struct journal *j);
 /* The same; @ret_note is the hash of the last checkpoint, zero if there is none. */
 int journal_close_noted(struct journal *j, uint8_t ret_note[HASH_SIZE]);
+/*
+ * The same in two steps. After journal_end all records are on disk and the end is signed, but that
+ * signature may be lost in a crash of the machine, as the checkpoint of the last second may; it is
+ * then made again by who finishes the record. journal_settle syncs that too, packs what can be
+ * packed, and frees.
+ */
+int journal_end(struct journal *j, uint8_t ret_note[HASH_SIZE]);
+int journal_settle(struct journal *j);

@@ -2,6 +2,7 @@
  * Derives help, manual pages and completion from the tables.
  */
 #include "manual.h"
+#include "text_stream.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -40,21 +41,18 @@ static void write_argument(FILE *out, const struct command_option *o)
 
 static char *option_form(const struct command_option *o)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	struct text_stream form;
 
-	if (!out)
+	if (text_stream_begin(&form) < 0)
 		return NULL;
 	if (o->letter)
-		fprintf(out, "-%c, ", o->letter);
-	fprintf(out, "--%s", o->name);
+		fprintf(form.out, "-%c, ", o->letter);
+	fprintf(form.out, "--%s", o->name);
 	if (o->argument) {
-		fputc(' ', out);
-		write_argument(out, o);
+		fputc(' ', form.out);
+		write_argument(form.out, o);
 	}
-	fclose(out);
-	return text;
+	return text_stream_end(&form) < 0 ? NULL : form.text;
 }
 
 void manual_write_usage(FILE *out, const char *called, const struct command *c)

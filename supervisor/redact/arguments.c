@@ -2,7 +2,9 @@
 #include "arguments.h"
 #include "candidate.h"
 
+#include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 enum where {
 	NEXT,	    /* the next argument, or behind = */
@@ -65,6 +67,9 @@ static const struct rule {
 	{"az", "login", "-p", NEXT},
 	{"oc", "login", "-p", NEXT},
 };
+
+/* How a value is judged that its name makes a secret: no variable, no placeholder. */
+static const struct detector assignment = {.name = "argument", .check = CHECK_VALUE};
 
 static bool is_text(struct bytes item, const char *text)
 {
@@ -165,10 +170,55 @@ static bool is_within(const struct rule *rule, struct bytes item, size_t *ret_st
 	return rule->where != NEXT_COLON || behind(item, ':', ret_start);
 }
 
+/* NAME ends with one of these, as a word of its own: its value is secret, whatever it looks like.
+ */
+static bool is_secret_name(struct bytes name)
+{
+	static const char *const ends[] = {
+		"PASSWORD",    "PASSWD",	 "PASSPHRASE",	"SECRET",     "TOKEN",
+		"APIKEY",      "API_KEY",	 "ACCESS_KEY",	"SECRET_KEY", "PRIVATE_KEY",
+		"SIGNING_KEY", "ENCRYPTION_KEY", "CREDENTIALS", "MASTER_KEY",
+	};
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+		size_t size = strlen(ends[i]);
+		const char *end = (const char *)name.data + name.size - size;
+
+		if (name.size >= size && !strncasecmp(end, ends[i], size))
+			return true;
+	}
+	return false;
+}
+
+/* NAME=VALUE, as env, sudo and docker -e take it. */
+static bool is_assignment(struct bytes item, size_t *ret_start)
+{
+	const char *t = item.data;
+	struct bytes name;
+	size_t at = 0;
+
+	while (at < item.size && (isalnum((unsigned char)t[at]) || t[at] == '_'))
+		at++;
+	if (!at || isdigit((unsigned char)*t) || item.size - at < 2 || t[at] != '=')
+		return false;
+	name = (struct bytes){t, at};
+	*ret_start = at + 1;
+	return is_secret_name(name);
+}
+
 bool argument_is_secret(const struct bytes *items, size_t count, size_t i, size_t *ret_start,
 			size_t *ret_end)
 {
-	if (i == 0 || i >= count)
+	if (i >= count)
+		return false;
+	if (is_assignment(items[i], ret_start) &&
+	    candidate_is_secret(&assignment,
+				(struct bytes){(const char *)items[i].data + *ret_start,
+					       items[i].size - *ret_start})) {
+		*ret_end = items[i].size;
+		return true;
+	}
+	if (i == 0)
 		return false;
 	for (size_t k = 0; k < sizeof(rules) / sizeof(*rules); k++) {
 		const struct rule *rule = &rules[k];

@@ -3,12 +3,12 @@
  * words: a password may hold any of them.
  */
 #include "candidate.h"
+#include "checksum.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
 #include <strings.h>
-#include <zlib.h>
 
 double candidate_entropy(struct bytes text)
 {
@@ -42,14 +42,23 @@ static bool contains(struct bytes text, const char *what)
 	return memmem(text.data, text.size, what, strlen(what));
 }
 
-/* Of documentation, the same everywhere. */
-static bool is_known_example(struct bytes text)
+static bool holds_example(const struct detector *d, struct bytes text)
+{
+	for (size_t i = 0; i < DETECTOR_EXAMPLES && d->examples[i]; i++) {
+		if (contains(text, d->examples[i]))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Of documentation: what is written there of any format, and the well-known ones of each: what one
+ * detector knows is no secret for another. What a policy allows holds for its rule alone.
+ */
+static bool is_known_example(const struct detector *d, struct bytes text)
 {
 	static const char *const examples[] = {
 		"EXAMPLE",
-		"SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c",
-		"4eC39HqLyjWDarjtT1zdp7dc",
-		"T00000000",
 		"XXXXXXXX",
 		"xxxxxxxx",
 		"00000000000",
@@ -61,7 +70,11 @@ static bool is_known_example(struct bytes text)
 		if (contains(text, examples[i]))
 			return true;
 	}
-	return begins(text, "[REDACTED");
+	for (size_t i = 0; i < detector_count; i++) {
+		if (holds_example(&detectors[i], text))
+			return true;
+	}
+	return holds_example(d, text) || begins(text, "[REDACTED");
 }
 
 /* A variable, a template, a format: $NAME ${NAME} $(...) {{...}} <...> %s %NAME% `...` */
@@ -78,7 +91,9 @@ static bool is_filled_in_later(struct bytes text)
 	if (t[0] != '$')
 		return false;
 	for (size_t i = 1; i < text.size; i++) {
-		if (!isalnum((unsigned char)t[i]) && t[i] != '_')
+		/* $object->member ends with its hyphen here. */
+		if (!isalnum((unsigned char)t[i]) && t[i] != '_' &&
+		    (t[i] != '-' || i + 1 < text.size))
 			return false;
 	}
 	return !isdigit((unsigned char)t[1]);
@@ -190,6 +205,9 @@ static bool is_spoken(struct bytes word)
 	const char *w = word.data;
 	size_t vowels = 0, run = 0, longest = 0;
 
+	if (begins(word, "passphrase"))
+		return true;
+
 	for (size_t i = 0; i < word.size; i++) {
 		if (strchr("aeiouyAEIOUY", w[i])) {
 			vowels++;
@@ -277,24 +295,7 @@ static bool is_mixed(struct bytes text)
 	return upper && lower && digits && is_generic(text);
 }
 
-/* ---- checksums ---- */
-
-static bool has_crc32(struct bytes text)
-{
-	static const char alphabet[] =
-		"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-	const char *sum = (const char *)text.data + text.size - 6;
-	unsigned long want = crc32(0, text.data, (unsigned int)text.size - 6), have = 0;
-
-	for (size_t i = 0; i < 6; i++) {
-		const char *at = strchr(alphabet, sum[i]);
-
-		if (!at || !sum[i])
-			return false;
-		have = have * 62 + (unsigned long)(at - alphabet);
-	}
-	return have == want;
-}
+/* ---- user and password ---- */
 
 static int base64_digit(char c)
 {
@@ -339,13 +340,17 @@ bool candidate_is_secret(const struct detector *d, struct bytes text)
 {
 	double floor = d->floor / 10.0;
 
-	if (!text.size || is_known_example(text))
+	if (!text.size || is_known_example(d, text))
 		return false;
-	if (d->check == CHECK_CRC32 && text.size > 6 && has_crc32(text))
+	if (d->check == CHECK_CRC32 && checksum_crc32(text))
 		return true;
 	if (d->floor && candidate_entropy(text) < floor)
 		return false;
 	switch (d->check) {
+	case CHECK_BECH32:
+		return checksum_bech32(text);
+	case CHECK_LUHN:
+		return checksum_luhn(text);
 	case CHECK_BASIC:
 		return is_basic(text);
 	case CHECK_VALUE:

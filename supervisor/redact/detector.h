@@ -12,6 +12,8 @@
 enum detector_check {
 	CHECK_NONE,
 	CHECK_CRC32,	/* the last six characters are the CRC-32 of the others, in base 62 */
+	CHECK_BECH32,	/* the checksum of bech32 is right */
+	CHECK_LUHN,	/* the last digit is the check digit of the others */
 	CHECK_BASIC,	/* base64 of user:password */
 	CHECK_VALUE,	/* no placeholder, variable, path or word of a program */
 	CHECK_PASSWORD, /* as CHECK_VALUE, and no name or text */
@@ -20,6 +22,7 @@ enum detector_check {
 };
 
 #define DETECTOR_KEYWORDS 16
+#define DETECTOR_EXAMPLES 16
 
 struct detector {
 	const char *name; /* the rule's name */
@@ -31,7 +34,13 @@ struct detector {
 	enum detector_check check;
 	uint8_t floor; /* least entropy in tenths of a bit for each character */
 	uint8_t back;
+	/* Where one of these stands in what was found, it is known from documentation: no secret.
+	 */
+	const char *examples[DETECTOR_EXAMPLES];
 };
+
+/* What a check is called in a rule of a policy, by its number; NULL closes the list. */
+extern const char *const detector_checks[];
 
 extern const struct detector detectors[];
 extern const size_t detector_count;

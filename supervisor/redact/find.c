@@ -1,5 +1,4 @@
 /* Both nets over one text. */
-#include "detector.h"
 #include "reading.h"
 #include "redactor.h"
 
@@ -7,11 +6,17 @@
 #include <stdio.h>
 #include <string.h>
 
+const struct detector *redactor_detector(const struct redactor *r, size_t detector)
+{
+	return shapes_detector(shape_search_shapes(r->shapes), detector);
+}
+
 const char *redactor_rule(const struct redactor *r, uint32_t rule)
 {
 	size_t secrets = secrets_count(r->secrets);
 
-	return rule < secrets ? secrets_name(r->secrets, rule) : detectors[rule - secrets].name;
+	return rule < secrets ? secrets_name(r->secrets, rule)
+			      : redactor_detector(r, rule - secrets)->name;
 }
 
 size_t redactor_marker(const struct redactor *r, const struct span *span, char out[MARKER_ROOM])
@@ -41,18 +46,19 @@ struct found {
 	struct bytes text;
 };
 
-static const char *form_of(const struct shape_hit *hit)
+static const char *form_of(const struct redactor *r, const struct shape_hit *hit)
 {
 	if (hit->is_over_budget)
 		return "budget";
-	return strcmp(detectors[hit->detector].category, "field") ? "shape" : "field";
+	return strcmp(redactor_detector(r, hit->detector)->category, "field") ? "shape" : "field";
 }
 
 static int take_hit(void *context, const struct shape_hit *hit)
 {
 	const struct found *f = context;
 
-	return redactor_add_shape(f->r, f->text, hit->start, hit->end, hit->detector, form_of(hit));
+	return redactor_add_shape(f->r, f->text, hit->start, hit->end, hit->detector,
+				  form_of(f->r, hit));
 }
 
 int redactor_find_exact(struct redactor *r, struct bytes text)

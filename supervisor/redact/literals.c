@@ -120,28 +120,70 @@ static const struct literal *match_at(const struct literals *l, struct bytes tex
 	return longest;
 }
 
+static uint8_t jump_at(const struct literals *l, const uint8_t *end)
+{
+	return l->jumps[hash_block(end - BLOCK, l->jump_bits)];
+}
+
+/* What the window that ends at @end holds. */
+static int take_at(const struct literals *l, struct bytes text, size_t end, literal_take *take,
+		   void *context)
+{
+	const struct literal *one = match_at(l, text, end - WINDOW);
+
+	return one ? take(context, one, end - WINDOW) : 0;
+}
+
+/* Windows that end at @end to @last. */
+static int find_in(const struct literals *l, struct bytes text, size_t end, size_t last,
+		   literal_take *take, void *context)
+{
+	const uint8_t *data = text.data;
+
+	while (end <= last) {
+		uint8_t jump = jump_at(l, data + end);
+		int r = 0;
+
+		if (!jump)
+			r = take_at(l, text, end++, take, context);
+		if (r < 0)
+			return r;
+		end += jump;
+	}
+	return 0;
+}
+
+/*
+ * A jump waits for the one before it, so a long text is read in two halves at once. Where the
+ * second half holds something, it waits for the first one: what is found is told in order.
+ */
+#define HALVES_LEAST 256
+
 int literals_find(const struct literals *l, struct bytes text, literal_take *take, void *context)
 {
 	const uint8_t *data = text.data;
-	unsigned int bits = l->jump_bits;
+	size_t middle = text.size < HALVES_LEAST ? text.size : text.size / 2;
+	size_t first = WINDOW, second = middle + 1;
+	int r = 0;
 
-	for (size_t end = WINDOW; end <= text.size;) {
-		uint8_t jump = l->jumps[hash_block(data + end - BLOCK, bits)];
-		const struct literal *one;
-		int r = 0;
+	while (r >= 0 && first <= middle && second <= text.size) {
+		uint8_t jump = jump_at(l, data + first), other = jump_at(l, data + second);
 
-		if (jump) {
-			end += jump;
+		first += jump;
+		second += other;
+		if (jump && other)
 			continue;
-		}
-		one = match_at(l, text, end - WINDOW);
-		if (one)
-			r = take(context, one, end - WINDOW);
-		if (r < 0)
-			return r;
-		end++;
+		if (!jump)
+			r = take_at(l, text, first++, take, context);
+		if (other)
+			continue;
+		if (match_at(l, text, second - WINDOW))
+			break;
+		second++;
 	}
-	return 0;
+	if (r >= 0)
+		r = find_in(l, text, first, middle, take, context);
+	return r < 0 ? r : find_in(l, text, second, text.size, take, context);
 }
 
 /* One of which @text from @at on is the beginning, or NULL. */

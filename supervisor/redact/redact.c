@@ -3,7 +3,6 @@
  * something was cut. The steady state allocates nothing, and what holds no secret is not copied.
  */
 #include "redact.h"
-#include "detector.h"
 #include "redactor.h"
 
 #include <errno.h>
@@ -52,12 +51,14 @@ int redactor_new(const uint8_t key[32], const struct shapes *shapes,
 	error = secrets_new(key, secrets, count, &r->secrets);
 	if (!error && shapes)
 		error = shape_search_new(shapes, &r->shapes);
-	r->argument_rule = shapes_by_name("argument", strlen("argument"));
+	if (shapes)
+		r->argument_rule = shapes_by_name(shapes, "argument");
+	r->rule_count = count + (shapes ? shapes_count(shapes) : 0);
 	if (!error)
 		error = streams_new(longest_held(r), &r->streams);
 	if (!error) {
 		r->arena = arena_new();
-		r->counts = calloc(count + detector_count, sizeof(*r->counts));
+		r->counts = calloc(r->rule_count + 1, sizeof(*r->counts));
 		if (!r->arena || !r->counts)
 			error = -ENOMEM;
 	}
@@ -71,12 +72,16 @@ int redactor_new(const uint8_t key[32], const struct shapes *shapes,
 
 int redactor_switch_off(struct redactor *r, const char *detector)
 {
-	size_t number = shapes_by_name(detector, strlen(detector));
+	const struct shapes *shapes;
+	size_t number;
 
-	if (number == detector_count)
+	if (!r->shapes)
+		return 0;
+	shapes = shape_search_shapes(r->shapes);
+	number = shapes_by_name(shapes, detector);
+	if (number == shapes_count(shapes))
 		return -ENOENT;
-	if (r->shapes)
-		shape_search_switch_off(r->shapes, number);
+	shape_search_switch_off(r->shapes, number);
 	return 0;
 }
 
@@ -285,7 +290,7 @@ bool redact_summary(struct redactor *r, struct event *ret_event)
 
 	r->rules.length = 0;
 	json_put_literal(&r->rules, "{");
-	for (size_t i = 0; i < secrets_count(r->secrets) + detector_count; i++) {
+	for (size_t i = 0; i < r->rule_count; i++) {
 		if (!r->counts[i])
 			continue;
 		if (total)

@@ -18,6 +18,7 @@ struct redactor {
 	uint64_t *counts;	     /* per rule */
 	redact_cut *cut;	     /* is told of each; NULL: nobody */
 	void *cut_context;
+	size_t rule_count; /* secrets and detectors */
 	struct streams *streams;
 	struct arena *arena; /* for one event */
 	struct spans spans;  /* of the text in hand */
@@ -53,6 +54,8 @@ int redactor_send(struct redactor *r, redact_emit *emit, void *context);
 int redactor_cut(struct redactor *r, struct bytes text, size_t from, size_t to,
 		 const struct place *place, struct bytes *ret_text);
 
+/* One of the shape net, which is there. */
+const struct detector *redactor_detector(const struct redactor *r, size_t detector);
 const char *redactor_rule(const struct redactor *r, uint32_t rule);
 /* Room for the marker of any span. */
 #define MARKER_ROOM 128

@@ -6,21 +6,21 @@
 #include "shapes.h"
 #include "../record/hash.h"
 #include "candidate.h"
-#include "detector.h"
+#include "rules.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <pcre2.h>
-
-#define CLASSES 48
-#define STATES_MOST 4096
+#define CLASSES 64 /* of bytes: all that stand in keywords, and one for the rest */
+#define STATES_MOST 16384
 #define NONE UINT16_MAX
 #define WINDOW 8600 /* no pattern reads further */
 #define MATCH_LIMIT 200000
+/* A pattern of a policy can take any time for what it does not match: it gets less of it. */
+#define MATCH_LIMIT_GIVEN 20000
+#define COST_GIVEN 16 /* matches of ours */
 #define MARKER_MOST 90
 
 struct keyword {
@@ -29,17 +29,25 @@ struct keyword {
 	uint16_t next; /* with the same last state */
 };
 
+struct state {
+	uint16_t fail;
+	uint16_t keywords; /* that end here */
+	uint16_t suffix;   /* the next state on the way of fail that ends a keyword */
+	uint8_t depth;
+};
+
 struct shapes {
 	uint8_t classes[256]; /* 0: in no keyword */
-	uint16_t next[STATES_MOST][CLASSES];
-	uint16_t fail[STATES_MOST];
-	uint8_t depth[STATES_MOST];
-	uint16_t keywords[STATES_MOST]; /* that end here */
-	uint16_t suffix[STATES_MOST];	/* the next state on the way of fail that ends a keyword */
-	bool is_hit[STATES_MOST];	/* a keyword ends here or at a suffix */
-	size_t state_count, keyword_count, class_count;
+	uint16_t (*next)[CLASSES];
+	bool *is_hit; /* a keyword ends here or at a suffix */
+	struct state *states;
+	size_t state_count, state_room, keyword_count, class_count;
 	struct keyword *list;
-	pcre2_match_context *limits;
+	pcre2_match_context *limits, *limits_given;
+	struct rules *rules; /* NULL: the table as it is */
+	const struct detector *detectors;
+	size_t count;
+	bool is_borrowed; /* the patterns of the table belong to another one */
 	pcre2_code *codes[];
 };
 
@@ -65,6 +73,16 @@ static int class_of(struct shapes *s, unsigned char c)
 	return s->classes[c];
 }
 
+static int add_state(struct shapes *s, uint16_t before, int class)
+{
+	if (s->state_count == s->state_room)
+		return -E2BIG;
+	s->states[s->state_count].depth = (uint8_t)(s->states[before].depth + 1);
+	s->states[s->state_count].keywords = NONE;
+	s->next[before][class] = (uint16_t)s->state_count++;
+	return 0;
+}
+
 static int add_keyword(struct shapes *s, size_t detector, const char *keyword)
 {
 	uint16_t state = 0;
@@ -75,32 +93,32 @@ static int add_keyword(struct shapes *s, size_t detector, const char *keyword)
 		if (class < 0)
 			return class;
 		if (!s->next[state][class]) {
-			if (s->state_count == STATES_MOST)
-				return -E2BIG;
-			s->depth[s->state_count] = (uint8_t)(s->depth[state] + 1);
-			s->keywords[s->state_count] = NONE;
-			s->next[state][class] = (uint16_t)s->state_count++;
+			int r = add_state(s, state, class);
+
+			if (r < 0)
+				return r;
 		}
 		state = s->next[state][class];
 	}
-	s->list[s->keyword_count] =
-		(struct keyword){(uint16_t)detector, (uint8_t)strlen(keyword), s->keywords[state]};
-	s->keywords[state] = (uint16_t)s->keyword_count++;
+	s->list[s->keyword_count] = (struct keyword){(uint16_t)detector, (uint8_t)strlen(keyword),
+						     s->states[state].keywords};
+	s->states[state].keywords = (uint16_t)s->keyword_count++;
 	return 0;
 }
 
 static void link_state(struct shapes *s, uint16_t state, uint16_t *queue, size_t *tail)
 {
-	uint16_t fail = s->fail[state];
+	struct state *here = &s->states[state];
+	uint16_t fail = here->fail;
 
-	s->suffix[state] = s->keywords[fail] != NONE ? fail : s->suffix[fail];
-	s->is_hit[state] = s->keywords[state] != NONE || s->suffix[state];
+	here->suffix = s->states[fail].keywords != NONE ? fail : s->states[fail].suffix;
+	s->is_hit[state] = here->keywords != NONE || here->suffix;
 	for (size_t class = 0; class < CLASSES; class ++) {
 		uint16_t to = s->next[state][class];
 		uint16_t otherwise = state ? s->next[fail][class] : 0;
 
 		if (to) {
-			s->fail[to] = state ? otherwise : 0;
+			s->states[to].fail = state ? otherwise : 0;
 			queue[(*tail)++] = to;
 		} else {
 			s->next[state][class] = otherwise;
@@ -108,18 +126,42 @@ static void link_state(struct shapes *s, uint16_t state, uint16_t *queue, size_t
 	}
 }
 
+/* Room for a state of each byte of each keyword. */
+static int make_room(struct shapes *s)
+{
+	size_t bytes = 1;
+
+	for (size_t d = 0; d < s->count; d++) {
+		for (size_t i = 0; i < DETECTOR_KEYWORDS && s->detectors[d].keywords[i]; i++)
+			bytes += strlen(s->detectors[d].keywords[i]);
+	}
+	if (bytes > STATES_MOST)
+		return -E2BIG;
+	s->state_room = bytes;
+	s->next = calloc(bytes, sizeof(*s->next));
+	s->is_hit = calloc(bytes, sizeof(*s->is_hit));
+	s->states = calloc(bytes, sizeof(*s->states));
+	s->list = calloc(s->count * DETECTOR_KEYWORDS, sizeof(*s->list));
+	return s->next && s->is_hit && s->states && s->list ? 0 : -ENOMEM;
+}
+
 static int build(struct shapes *s)
 {
-	uint16_t *queue = calloc(STATES_MOST, sizeof(*queue));
+	int r = make_room(s);
+	uint16_t *queue = r == 0 ? calloc(s->state_room, sizeof(*queue)) : NULL;
 	size_t head = 0, tail = 1;
-	int r = queue ? 0 : -ENOMEM;
 
+	if (r == 0 && !queue)
+		r = -ENOMEM;
 	s->state_count = s->class_count = 1;
-	s->keywords[0] = NONE;
+	if (r == 0)
+		s->states[0].keywords = NONE;
 	/* From the last, so that of those with one keyword the first is tried first. */
-	for (size_t d = detector_count; r == 0 && d--;) {
-		for (size_t i = 0; r == 0 && i < DETECTOR_KEYWORDS && detectors[d].keywords[i]; i++)
-			r = add_keyword(s, d, detectors[d].keywords[i]);
+	for (size_t d = s->count; r == 0 && d--;) {
+		const char *const *keywords = s->detectors[d].keywords;
+
+		for (size_t i = 0; r == 0 && i < DETECTOR_KEYWORDS && keywords[i]; i++)
+			r = add_keyword(s, d, keywords[i]);
 	}
 	while (r == 0 && head < tail)
 		link_state(s, queue[head++], queue, &tail);
@@ -129,20 +171,40 @@ static int build(struct shapes *s)
 
 /* ---- patterns ---- */
 
-static int compile(struct shapes *s)
+static bool is_given(const struct shapes *s, size_t detector)
 {
-	for (size_t d = 0; d < detector_count; d++) {
+	return s->rules && rules_code(s->rules, detector);
+}
+
+/* Where no machine code may be made, the pattern is read: slower, and the same. */
+static int compile(struct shapes *s, enum shapes_code code, const struct shapes *base)
+{
+	for (size_t d = 0; d < s->count; d++) {
 		int error;
 		size_t at;
 
-		s->codes[d] =
-			pcre2_compile((const uint8_t *)detectors[d].pattern, PCRE2_ZERO_TERMINATED,
-				      PCRE2_ANCHORED | PCRE2_NEVER_UTF, &error, &at, NULL);
+		if (is_given(s, d))
+			s->codes[d] = rules_code(s->rules, d);
+		else if (base)
+			s->codes[d] = base->codes[d];
+		else
+			s->codes[d] = rules_compile(s->detectors[d].pattern, &at, &error);
 		if (!s->codes[d])
 			return -EINVAL;
-		/* Where no code may be made, it is read: slower, and the same. */
-		pcre2_jit_compile(s->codes[d], PCRE2_JIT_COMPLETE | PCRE2_JIT_PARTIAL_HARD);
+		if (code == SHAPES_MACHINE_CODE && (!base || is_given(s, d)))
+			pcre2_jit_compile(s->codes[d], PCRE2_JIT_COMPLETE | PCRE2_JIT_PARTIAL_HARD);
 	}
+	return 0;
+}
+
+static int set_limits(struct shapes *s)
+{
+	s->limits = pcre2_match_context_create(NULL);
+	s->limits_given = pcre2_match_context_create(NULL);
+	if (!s->limits || !s->limits_given)
+		return -ENOMEM;
+	pcre2_set_match_limit(s->limits, MATCH_LIMIT);
+	pcre2_set_match_limit(s->limits_given, MATCH_LIMIT_GIVEN);
 	return 0;
 }
 
@@ -150,36 +212,67 @@ void shapes_free(struct shapes *s)
 {
 	if (!s)
 		return;
-	for (size_t d = 0; d < detector_count; d++)
+	for (size_t d = 0; !s->is_borrowed && d < s->count; d++)
 		pcre2_code_free(s->codes[d]);
 	pcre2_match_context_free(s->limits);
+	pcre2_match_context_free(s->limits_given);
+	rules_free(s->rules);
+	free(s->next);
+	free(s->is_hit);
+	free(s->states);
 	free(s->list);
 	free(s);
 }
 
-int shapes_new(struct shapes **ret_shapes)
+/* Takes @rules over in any case. */
+static int new_shapes(enum shapes_code code, const struct shapes *base, struct rules *rules,
+		      struct shapes **ret_shapes)
 {
-	struct shapes *s = calloc(1, sizeof(*s) + detector_count * sizeof(s->codes[0]));
-	int r = s ? 0 : -ENOMEM;
+	size_t count = rules ? rules_count(rules) : detector_count;
+	struct shapes *s = calloc(1, sizeof(*s) + count * sizeof(s->codes[0]));
+	int r;
 
-	if (r < 0)
-		return r;
-	s->list = calloc(detector_count * DETECTOR_KEYWORDS, sizeof(*s->list));
-	s->limits = pcre2_match_context_create(NULL);
-	if (s->list && s->limits) {
-		pcre2_set_match_limit(s->limits, MATCH_LIMIT);
-		r = build(s);
-	} else {
-		r = -ENOMEM;
+	if (!s) {
+		rules_free(rules);
+		return -ENOMEM;
 	}
+	s->rules = rules;
+	s->detectors = rules ? rules_list(rules) : detectors;
+	s->count = count;
+	s->is_borrowed = base;
+	r = set_limits(s);
 	if (r == 0)
-		r = compile(s);
+		r = build(s);
+	if (r == 0)
+		r = compile(s, code, base);
 	if (r < 0) {
 		shapes_free(s);
 		return r;
 	}
 	*ret_shapes = s;
 	return 0;
+}
+
+int shapes_new(enum shapes_code code, struct shapes **ret_shapes)
+{
+	return new_shapes(code, NULL, NULL, ret_shapes);
+}
+
+int shapes_change(const struct shapes *base, const json_t *changes, struct shapes **ret_shapes,
+		  char *why)
+{
+	struct rules *rules = NULL;
+	int r = rules_new(changes, &rules, why);
+
+	if (r == 0) {
+		r = new_shapes(SHAPES_MACHINE_CODE, base, rules, ret_shapes);
+		if (r < 0)
+			snprintf(why, RULES_WHY,
+				 "redact_rules: %s; allowed: %d characters of all keywords, of %d "
+				 "kinds",
+				 strerror(-r), STATES_MOST, CLASSES - 1);
+	}
+	return r;
 }
 
 static void add_text(struct hash *h, const char *text)
@@ -200,17 +293,28 @@ void shapes_digest(uint8_t ret_digest[32])
 		add_text(&h, detectors[d].pattern);
 		for (size_t i = 0; i < DETECTOR_KEYWORDS && detectors[d].keywords[i]; i++)
 			add_text(&h, detectors[d].keywords[i]);
+		for (size_t i = 0; i < DETECTOR_EXAMPLES && detectors[d].examples[i]; i++)
+			add_text(&h, detectors[d].examples[i]);
 		hash_add(&h, numbers, sizeof(numbers));
 	}
 	hash_end(&h, ret_digest);
 }
 
-size_t shapes_by_name(const char *name, size_t length)
+size_t shapes_count(const struct shapes *s)
+{
+	return s->count;
+}
+
+const struct detector *shapes_detector(const struct shapes *s, size_t number)
+{
+	return &s->detectors[number];
+}
+
+size_t shapes_by_name(const struct shapes *s, const char *name)
 {
 	size_t d = 0;
 
-	while (d < detector_count && (strlen(detectors[d].name) != length ||
-				      memcmp(detectors[d].name, name, length) != 0))
+	while (d < s->count && strcmp(s->detectors[d].name, name) != 0)
 		d++;
 	return d;
 }
@@ -219,7 +323,7 @@ size_t shapes_by_name(const char *name, size_t length)
 
 int shape_search_new(const struct shapes *s, struct shape_search **ret_search)
 {
-	struct shape_search *q = calloc(1, sizeof(*q) + detector_count * sizeof(q->is_off[0]));
+	struct shape_search *q = calloc(1, sizeof(*q) + s->count * sizeof(q->is_off[0]));
 
 	if (!q)
 		return -ENOMEM;
@@ -239,6 +343,11 @@ void shape_search_free(struct shape_search *q)
 		return;
 	pcre2_match_data_free(q->match);
 	free(q);
+}
+
+const struct shapes *shape_search_shapes(const struct shape_search *q)
+{
+	return q->shapes;
 }
 
 void shape_search_switch_off(struct shape_search *q, size_t detector)
@@ -312,8 +421,9 @@ static bool is_in_marker(struct bytes text, size_t at)
 /* A keyword of @detector begins at @at. */
 static int look(struct search *f, size_t detector, size_t at)
 {
-	const struct detector *d = &detectors[detector];
 	const struct shapes *s = f->q->shapes;
+	const struct detector *d = &s->detectors[detector];
+	bool given = is_given(s, detector);
 	size_t start = at >= d->back ? at - d->back : at, size = f->text.size;
 	bool is_whole = size - start <= WINDOW;
 	bool may_wait = f->may_go_on && is_whole && size - start <= SHAPES_HELD_MOST;
@@ -324,11 +434,12 @@ static int look(struct search *f, size_t detector, size_t at)
 		return 0;
 	if (!f->q->allowed)
 		return give_up(f, detector, start);
-	f->q->allowed--;
+	f->q->allowed -= given && f->q->allowed > COST_GIVEN ? COST_GIVEN : 1;
 	if (!is_whole)
 		size = start + WINDOW;
 	r = pcre2_match(s->codes[detector], f->text.data, size, start,
-			may_wait ? PCRE2_PARTIAL_HARD : 0, f->q->match, s->limits);
+			may_wait ? PCRE2_PARTIAL_HARD : 0, f->q->match,
+			given ? s->limits_given : s->limits);
 	if (r == PCRE2_ERROR_PARTIAL) {
 		if (start < f->held)
 			f->held = start;
@@ -351,8 +462,8 @@ static int look_at_keywords(struct search *f, uint16_t state, size_t end)
 {
 	const struct shapes *s = f->q->shapes;
 
-	for (; state; state = s->suffix[state]) {
-		for (uint16_t k = s->keywords[state]; k != NONE; k = s->list[k].next) {
+	for (; state; state = s->states[state].suffix) {
+		for (uint16_t k = s->states[state].keywords; k != NONE; k = s->list[k].next) {
 			const struct keyword *keyword = &s->list[k];
 			int r;
 
@@ -398,6 +509,6 @@ int shapes_find(struct shape_search *q, struct bytes text, bool may_go_on, size_
 	if (ret_held)
 		*ret_held = f.held;
 	if (ret_context)
-		*ret_context = context_of(&f, s->depth[state]);
+		*ret_context = context_of(&f, s->states[state].depth);
 	return 0;
 }

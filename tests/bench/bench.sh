@@ -123,6 +123,7 @@ print(f"8 sessions flooding for {seconds:.0f} s: {produced:,} records, {produced
 
 if [ -x "$tests/bench-journal" ]; then "$tests/bench-journal"; fi
 if [ -x "$tests/bench-pipeline" ]; then "$tests/bench-pipeline"; fi
+if [ -x "$tests/bench-redact" ]; then "$tests/bench-redact" || :; fi
 
 # auditd, where nobody uses the kernel's audit: it watches the same acts of the whole host.
 start_audit() {

@@ -159,7 +159,7 @@ static void run(int dir_fd, uint64_t count)
 	double written, read;
 	uint64_t bytes, back;
 
-	must(shapes_new(&shapes), "shapes");
+	must(shapes_new(SHAPES_MACHINE_CODE, &shapes), "shapes");
 	must(redactor_new(key, shapes, secrets, sizeof(secrets) / sizeof(*secrets), &redactor),
 	     "secrets");
 	must(journal_open(dir_fd, &options, &j), "open");

@@ -107,7 +107,7 @@ static void open_line(struct line *l, int dir_fd)
 	must(account_new(&accounting, &l->account) == 0, "account_new");
 	must(join_new(&joining, &l->join) == 0, "join_new");
 	must(capture_new(&capturing, &l->capture) == 0, "capture_new");
-	must(shapes_new(&l->shapes) == 0, "shapes_new");
+	must(shapes_new(SHAPES_MACHINE_CODE, &l->shapes) == 0, "shapes_new");
 	must(redactor_new(key, l->shapes, secrets, 3, &l->redactor) == 0, "redactor_new");
 	must(journal_open(dir_fd, &writing, &l->journal) == 0, "journal_open");
 }

@@ -115,6 +115,27 @@ run --quiet --policy "$work/policy.json" -- true >"$work/out" 2>"$work/log"
 [ $? -ne 0 ] && grep -q 'no-such-rule' "$work/log"
 ok $? 'a rule that is not there is refused by name'
 
+# Rules of the policy: one that is new, and one that is tuned.
+cat >"$work/policy.json" <<'EOP'
+{"redact_rules": [{"name": "acme-token", "keywords": ["acme_"], "pattern": "acme_([a-z0-9]{16})"}, {"name": "password", "allow": ["Xk3Lm9"]}]}
+EOP
+run --quiet --policy "$work/policy.json" -- sh -c 'echo use acme_k3j9x0q2m7z1p5w8; echo password=Xk3Lm9QpZ2' >"$work/out" 2>"$work/log"
+replay >"$work/record"
+! grep -q k3j9x0q2m7z1p5w8 "$work/record" && grep -q 'REDACTED:acme-token:' "$work/record"
+ok $? 'a rule of the policy cuts'
+check 'what the policy allows stays' grep -q password=Xk3Lm9QpZ2 "$work/record"
+check 'the policy stands in the record' grep -q '"redact_rules":\[{' "$work/record"
+printf 'use acme_k3j9x0q2m7z1p5w8\n' >"$work/text"
+"$bin/vitrine" redact test --policy "$work/policy.json" "$work/text" >"$work/out"
+[ $? -eq 1 ] && grep -q '^1:10 acme-token (policy, shape): 16 bytes' "$work/out"
+ok $? 'redact test says what the policy would cut'
+"$bin/vitrine" redact rules --json --policy "$work/policy.json" >"$work/out"
+check 'redact rules shows what is tuned' grep -q '"name":"password".*"allow":\["Xk3Lm9"\]' "$work/out"
+echo '{"redact_rules": [{"name": "x", "keywords": ["abc"], "pattern": "x("}]}' >"$work/policy.json"
+run --quiet --policy "$work/policy.json" -- true >"$work/out" 2>"$work/log"
+[ $? -ne 0 ] && grep -qF 'redact_rules[0].pattern: x(: missing closing parenthesis' "$work/log"
+ok $? 'a bad rule is refused, with its place and the reason'
+
 # A prompt has to show while the session waits.
 run --quiet --secret API_TOKEN=env:API_TOKEN -- sh -c 'printf "pl"; sleep 4' >/dev/null 2>"$work/log" &
 pid=$!

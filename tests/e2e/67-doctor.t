@@ -96,7 +96,7 @@ doctor --json "$work/nowhere" >"$work/found"
 is 'one that is not there too' degraded "$(finding idmap)"
 
 mkdir "$work/alone"
-cp "$bin/vitrine" "$work/alone/vitrine"
+cp "$bin/vitrine" "$bin/vitrine-commands" "$work/alone/"
 "$work/alone/vitrine" doctor --state "$state" --json >"$work/found" 2>/dev/null && status=0 || status=$?
 is 'a client alone is not enough' '1 missing missing' "$status $(finding programs) $(finding sensors)"
 

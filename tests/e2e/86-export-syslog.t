@@ -101,28 +101,4 @@ PYTHON
 ok $? 'the long one says that it is cut, and how long it was'
 stop_syslog
 
-# ---- a real one ----
-if command -v rsyslogd >/dev/null; then
-	mkdir "$work/rsyslog"
-	port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-	cat >"$work/rsyslog/conf" <<-CONF
-		module(load="imtcp")
-		input(type="imtcp" port="$port" address="127.0.0.1")
-		template(name="whole" type="string" string="%hostname% %app-name% %msgid%%msg%\n")
-		action(type="omfile" file="$work/rsyslog/out" template="whole")
-	CONF
-	rsyslogd -n -f "$work/rsyslog/conf" -i "$work/rsyslog/pid" 2>"$work/rsyslog/log" &
-	receiver=$!
-	address=127.0.0.1:$port
-	log_to tcp
-	wait_until 10 settled log
-	lines() {
-		[ "$(wc -l <"$work/rsyslog/out")" -ge "$last" ]
-	}
-	wait_until 5 lines
-	is 'rsyslog: a line a record, 60,000 bytes or hostile' "$last" "$(wc -l <"$work/rsyslog/out")"
-	is 'rsyslog: all of them from us' "$last" "$(grep -c '^host.example vitrine [a-z.]* *{' "$work/rsyslog/out")"
-	stop_syslog
-fi
-
 done_testing

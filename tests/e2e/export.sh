@@ -117,6 +117,43 @@ again() {
 	: >"$work/exporter.log"
 }
 
+# ---- real receivers, installed or as tests/receivers.sh unpacked them ----
+
+receivers=${VITRINE_RECEIVERS:-$here/../../build/receivers}
+
+# find_peer PACKAGE PROGRAM: the program is in $peer, where it was unpacked in $peer_root ("" where it is installed).
+find_peer() {
+	peer_root=
+	if [ -x "$receivers/$1/usr/sbin/$2" ]; then
+		peer_root=$receivers/$1
+		peer=$peer_root/usr/sbin/$2
+		peer_libraries=$(find "$peer_root/usr/lib" "$peer_root/lib" -name '*.so.*' -printf '%h\n' 2>/dev/null | sort -u | paste -sd:)
+		return 0
+	fi
+	peer_libraries=
+	peer=$(command -v "$2" || ls /usr/sbin/"$2" 2>/dev/null)
+}
+
+# start_peer ARGUMENT...: run it; it is then the receiver.
+start_peer() {
+	LD_LIBRARY_PATH=$peer_libraries "$peer" "$@" >>"$work/peer.log" 2>&1 &
+	receiver=$!
+}
+
+stop_peer() {
+	kill "$receiver" 2>/dev/null
+	wait "$receiver" 2>/dev/null
+	receiver=
+}
+
+free_port() {
+	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+listens() {
+	python3 -c 'import socket, sys; socket.create_connection(("127.0.0.1", int(sys.argv[1])), 1)' "$1"
+}
+
 cleanup_exporter() {
 	[ -z "$exporter" ] || kill -KILL "$exporter" 2>/dev/null
 	[ -z "${receiver:-}" ] || kill "$receiver" 2>/dev/null

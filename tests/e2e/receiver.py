@@ -249,7 +249,7 @@ class Receiver(http.server.BaseHTTPRequestHandler):
             return
         rows = [strict(line) for line in data.split(b"\n")[:-1]]
         for row in rows:
-            self.demand(set(row) == {"session", "seq", "time", "kind", "record"}, "columns")
+            self.demand(set(row) == {"session", "seq", "time_ns", "time", "kind", "record"}, "columns")
             self.demand(uid(strict(row["record"])) == (row["session"], row["seq"]), "record")
         self.take([(row["session"], row["seq"]) for row in rows])
         self.answer(200, b"")

@@ -61,7 +61,7 @@ static void options_override_the_file_and_the_file_the_defaults(void **state)
 	assert_string_equal(c.state, "/srv/b//");
 	assert_string_equal(c.socket, "/run/a");
 	assert_string_equal(c.key_file, "/srv/b.key");
-	assert_int_equal(c.rings, 4);
+	assert_int_equal(c.rings, 8);
 	config_free(&c);
 }
 

@@ -64,7 +64,7 @@ static void test_labels_are_those_of_the_rest(void **state)
 	for (size_t i = 0; i < EVENT_CLASS_COUNT; i++)
 		assert_string_equal(metric_label_value(METRIC_LABEL_CLASS, i),
 				    event_class_names[i]);
-	assert_true(detector_count + 1 < METRIC_SIZE_RULE);
+	assert_true(detector_count + 2 < METRIC_SIZE_RULE);
 	assert_string_equal(metric_label_value(METRIC_LABEL_RULE, 0), "given");
 	for (size_t i = 0; i < detector_count; i++) {
 		assert_string_equal(metric_label_value(METRIC_LABEL_RULE, metric_rule(i)),
@@ -73,8 +73,8 @@ static void test_labels_are_those_of_the_rest(void **state)
 			assert_string_not_equal(detectors[i].name,
 						metric_label_value(METRIC_LABEL_RULE, k));
 	}
-	assert_null(metric_label_value(METRIC_LABEL_RULE, detector_count + 1));
-	assert_true(metric_rule(100000) < METRIC_SIZE_RULE);
+	assert_string_equal(metric_label_value(METRIC_LABEL_RULE, metric_rule(100000)), "policy");
+	assert_null(metric_label_value(METRIC_LABEL_RULE, detector_count + 2));
 }
 
 static void test_a_loss_is_counted_where_its_reason_is_told(void **state)

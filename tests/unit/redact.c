@@ -1,6 +1,8 @@
 /*
  * The redaction stage: no secret passes, and nothing else is touched.
  */
+#include "supervisor/redact/redactor.h"
+/* its emit has the name of a parameter in the one above */
 #include "redact_output.h"
 
 static void without_secrets_events_pass_untouched(void **state)
@@ -321,6 +323,32 @@ static void errors_of_the_next_stage_come_back(void **state)
 	output_free(&out);
 }
 
+/* Two secrets at any two places of a text that is read in halves: both are found, in order. */
+static void long_texts_are_read_whole(void **state)
+{
+	enum { SIZE = 520, STEP = 7 };
+	static const struct redact_secret list[] = {SECRET("TOKEN", TOKEN)};
+	const size_t length = strlen(TOKEN);
+	struct redactor *r;
+	char text[SIZE];
+
+	(void)state;
+	assert_int_equal(redactor_new(key, NULL, list, 1, &r), 0);
+	for (size_t one = 0; one + 2 * length <= SIZE; one++) {
+		for (size_t other = one + length + 1; other + length <= SIZE; other += STEP) {
+			memset(text, '-', SIZE);
+			memcpy(text + one, TOKEN, length);
+			memcpy(text + other, TOKEN, length);
+			assert_int_equal(redactor_find(r, (struct bytes){text, SIZE}), 0);
+			assert_int_equal(r->spans.count, 2);
+			assert_int_equal(r->spans.items[0].start, one);
+			assert_int_equal(r->spans.items[1].start, other);
+			assert_int_equal(r->spans.items[1].end, other + length);
+		}
+	}
+	redactor_free(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -337,6 +365,7 @@ int main(void)
 		cmocka_unit_test(many_marks_are_counted),
 		cmocka_unit_test(json_stays_json),
 		cmocka_unit_test(the_longest_of_secrets_is_taken),
+		cmocka_unit_test(long_texts_are_read_whole),
 		cmocka_unit_test(errors_of_the_next_stage_come_back),
 	};
 

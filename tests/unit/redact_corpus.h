@@ -1,6 +1,7 @@
 /*
  * The labelled lines of tests/golden/redact: RULE, tab, text; what has to go stands in ⟦ and ⟧; a
- * rule of "-" means that nothing may go; ␤ is a newline.
+ * rule of "-" means that nothing may go, "!RULE" as well, though it looks like RULE; ␤ is a
+ * newline.
  */
 #pragma once
 
@@ -17,7 +18,8 @@ struct corpus_line {
 	char text[CORPUS_LINE];
 	size_t size;
 	bool has_secret;
-	size_t start, end; /* of the secret */
+	bool is_look_alike; /* of @rule */
+	size_t start, end;  /* of the secret */
 };
 
 /* The next line of @file; false at its end. A line that is not as it should be ends the program. */
@@ -34,8 +36,9 @@ static inline bool corpus_next(FILE *file, struct corpus_line *line)
 		fprintf(stderr, "not a line of the corpus: %s\n", raw);
 		exit(1);
 	}
-	memcpy(line->rule, raw, (size_t)(tab - raw));
-	line->rule[tab - raw] = 0;
+	line->is_look_alike = raw[0] == '!';
+	snprintf(line->rule, sizeof(line->rule), "%.*s", (int)(tab - raw) - line->is_look_alike,
+		 raw + line->is_look_alike);
 	line->size = line->start = line->end = 0;
 	line->has_secret = false;
 	for (at = tab + 1; *at;) {
@@ -58,6 +61,7 @@ static inline bool corpus_next(FILE *file, struct corpus_line *line)
 }
 
 static const char *const corpus_files[] = {"tests/golden/redact/made.txt",
-					   "tests/golden/redact/hand.txt"};
+					   "tests/golden/redact/hand.txt",
+					   "tests/golden/redact/apart.txt"};
 
 #define CORPUS_FILES (sizeof(corpus_files) / sizeof(*corpus_files))

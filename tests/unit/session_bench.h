@@ -6,6 +6,8 @@
 
 #include "pretended_host.h"
 
+#include "../../supervisor/grant.h"
+
 #include "../../supervisor/jansson_cleanup.h"
 
 #include <errno.h>
@@ -134,6 +136,7 @@ static int tear_down(void **state)
 static int start_limited(struct bench *b, json_t *limits, struct fault *f)
 {
 	struct session_request request;
+	const struct grant all = {0};
 	struct ucred asker = {.uid = 0};
 	struct session_client client = {.context = b, .started = on_started, .ended = on_ended};
 	cleanup(json) json_t *body =
@@ -142,7 +145,7 @@ static int start_limited(struct bench *b, json_t *limits, struct fault *f)
 	cleanup(close_fd) int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	int fds[3] = {null, null, null};
 
-	assert_int_equal(session_request_parse(body, &request, f), 0);
+	assert_int_equal(session_request_parse(body, &all, -1, &request, f), 0);
 	return session_start(&b->host, &request, &asker, fds, &client, &b->session, f);
 }
 

@@ -1,6 +1,8 @@
 /* Requests to run a session: what is taken, what is refused, and what becomes of secrets. */
 #include "../../supervisor/session_request.h"
 
+#include "../../supervisor/grant.h"
+
 #include "../../supervisor/control.h"
 #include "../../supervisor/jansson_cleanup.h"
 
@@ -17,7 +19,9 @@ static int parse(const char *text, struct session_request *r, struct fault *f)
 
 	if (!body)
 		fail_msg("%s: %s", text, e.text);
-	return session_request_parse(body, r, f);
+	const struct grant all = {0};
+
+	return session_request_parse(body, &all, -1, r, f);
 }
 
 static const char *env_of(const struct session_request *r, const char *name)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes made.txt: lines as agents and their tools write them, with secrets of every detector at known places, and
 look-alikes. Always the same ones. Labels are as in hand.txt: RULE, tab, text; what has to go stands in ⟦ and ⟧;
-a rule of "-" means that nothing may go; ␤ is a newline."""
+a rule of "-" means that nothing may go, one of "!RULE" as well, though it looks like RULE; ␤ is a newline."""
 import base64
 import random
 import zlib
@@ -14,6 +14,7 @@ ALNUM = UPPER + LOWER + DIGITS
 HEX = DIGITS + "abcdef"
 URL = ALNUM + "_-"
 B64 = ALNUM + "+/"
+BASE58 = "".join(c for c in ALNUM if c not in "0OIl")
 
 
 def some(alphabet, length, end=ALNUM):
@@ -28,6 +29,28 @@ def crc_token():
         value, digit = divmod(value, 62)
         digits = (DIGITS + UPPER + LOWER)[digit] + digits
     return body + digits
+
+
+def bech32(prefix, length):
+    alphabet, values = "qpzry9x8gf2tvdw0s3jn54khce6mua7l", [R.randrange(32) for _ in range(length)]
+
+    def checksum(values):
+        total = 1
+        for value in values:
+            top, total = total >> 25, (total & 0x1FFFFFF) << 5 ^ value
+            for i, generator in enumerate((0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3)):
+                total ^= generator if top >> i & 1 else 0
+        return total
+
+    head = [ord(c) >> 5 for c in prefix] + [0] + [ord(c) & 31 for c in prefix]
+    rest = checksum(head + values + [0] * 6) ^ 1
+    return prefix + "1" + "".join(alphabet[v] for v in values + [rest >> 5 * (5 - i) & 31 for i in range(6)])
+
+
+def card():
+    digits = "4" + some(DIGITS, 14)
+    doubled = sum((2 * int(d) - 9 * (int(d) > 4)) if i % 2 == 0 else int(d) for i, d in enumerate(reversed(digits)))
+    return digits + str(-doubled % 10)
 
 
 def b64(text):
@@ -76,6 +99,69 @@ TOKENS = {
     "newrelic-key": lambda: "NRAK-" + some(UPPER + DIGITS, 27),
     "grafana-token": lambda: "glsa_" + some(ALNUM, 32) + "_" + some(HEX, 8),
     "sentry-token": lambda: "sntryu_" + some(HEX, 64),
+    "aws-bedrock-key": lambda: "ABSK" + some(B64, 128),
+    "aws-mws-token": lambda: "amzn.mws." + uuid(),
+    "azure-registry-key": lambda: some(B64, 42) + "+ACR" + R.choice("ABCD") + some(B64, 5),
+    "azure-function-key": lambda: some(URL, 44) + "AzFu" + some(URL, 5) + "A==",
+    "azure-search-key": lambda: some(ALNUM, 42) + "AzSeB" + some(ALNUM, 5),
+    "azure-cosmos-key": lambda: some(B64, 76) + "ACDb" + some(B64, 6) + "==",
+    "azure-bus-key": lambda: some(B64, 33) + "+ASbC" + some(B64, 5) + "=",
+    "yandex-key": lambda: "AQVN" + some(URL, 36),
+    "render-key": lambda: "rnd_" + some(ALNUM, 32),
+    "neon-key": lambda: "napi_" + some(LOWER + DIGITS, 64),
+    "honeycomb-key": lambda: "hcaik_" + some(LOWER + DIGITS, 58),
+    "opsgenie-key": lambda: "GenieKey ⟦" + uuid() + "⟧",
+    "rancher-token": lambda: "token-" + some(LOWER + DIGITS, 5) + ":⟦" + some(LOWER + DIGITS, 54) + "⟧",
+    "openshift-token": lambda: "sha256~⟦" + some(URL, 43) + "⟧",
+    "onepassword-token": lambda: "ops_eyJ" + some(URL, 400),
+    "onepassword-secret-key": lambda: "A3-" + "-".join(some(UPPER + DIGITS, n) for n in (6, 6, 5, 5, 5, 5)),
+    "akamai-token": lambda: "akab-" + some(LOWER + DIGITS, 16) + "-" + some(LOWER + DIGITS, 16),
+    "confluent-secret": lambda: "cflt" + some(B64, 60),
+    "mongodb-atlas-secret": lambda: "mdb_sa_sk_" + some(URL, 40),
+    "elastic-key": lambda: "essu_" + some(B64, 62),
+    "mapbox-token": lambda: "sk.eyJ1" + some(URL, 90) + "." + some(URL, 22),
+    "contentful-token": lambda: "CFPAT-" + some(URL, 43),
+    "launchdarkly-key": lambda: "sdk-" + uuid(),
+    "posthog-key": lambda: "phx_" + some(ALNUM, 47),
+    "gitlab-registration-token": lambda: "GR1348941⟦" + some(URL, 20) + "⟧",
+    "sourcegraph-token": lambda: "sgp_" + some(HEX, 16) + "_" + some(HEX, 40),
+    "teamcity-token": lambda: "eyJ0eXAiOiAiVENWMiJ9." + some(URL, 36) + "." + some(URL, 48),
+    "octopus-key": lambda: "API-" + some(UPPER + DIGITS, 30),
+    "harness-token": lambda: "pat." + some(URL, 22) + "." + some(HEX, 24) + "." + some(ALNUM, 20),
+    "prefect-token": lambda: "pnu_" + some(ALNUM, 36),
+    "readme-key": lambda: "rdme_" + some(LOWER + DIGITS, 70),
+    "typeform-token": lambda: "tfp_" + some(ALNUM, 59),
+    "hubspot-token": lambda: "pat-na1-" + uuid(),
+    "clickup-token": lambda: "pk_" + some(DIGITS, 8) + "_" + some(UPPER + DIGITS, 32),
+    "dropbox-token": lambda: "sl.u." + some(URL, 135),
+    "jfrog-token": lambda: "cmVmdGtu" + some(ALNUM, 56),
+    "clojars-token": lambda: "CLOJARS_" + some(HEX, 60),
+    "packagist-token": lambda: "packagist_uut_" + some(HEX, 68),
+    "swarm-token": lambda: "SWMTKN-1-" + some(LOWER + DIGITS, 50) + "-" + some(LOWER + DIGITS, 25),
+    "resend-key": lambda: "re_" + some(ALNUM, 8) + "_" + some(ALNUM, 24),
+    "facebook-token": lambda: "EAAC" + some(ALNUM, 180),
+    "linkedin-secret": lambda: "WPL_AP1." + some(ALNUM, 16) + "." + some(ALNUM, 6) + "==",
+    "zapier-webhook": lambda: "https://hooks.zapier.com/hooks/catch/" + some(DIGITS, 7) + "/⟦" + some(LOWER + DIGITS, 7) + "⟧",
+    "lark-webhook": lambda: "https://open.larksuite.com/open-apis/bot/v2/hook/⟦" + uuid() + "⟧",
+    "plaid-token": lambda: "access-production-" + uuid(),
+    "mollie-key": lambda: "live_" + some(ALNUM, 30),
+    "flutterwave-key": lambda: "FLWSECK-" + some(HEX, 32) + "-X",
+    "easypost-key": lambda: "EZAK" + some(ALNUM, 54),
+    "duffel-token": lambda: "duffel_live_" + some(URL, 43),
+    "shippo-token": lambda: "shippo_live_" + some(HEX, 40),
+    "nvidia-key": lambda: "nvapi-" + some(URL, 64),
+    "langsmith-key": lambda: "lsv2_pt_" + some(HEX, 32) + "_" + some(HEX, 10),
+    "langfuse-key": lambda: "sk-lf-" + uuid(),
+    "cerebras-key": lambda: "csk-" + some(LOWER + DIGITS, 48),
+    "together-key": lambda: "tgp_v1_" + some(URL, 43),
+    "tavily-key": lambda: "tvly-dev-" + some(ALNUM, 32),
+    "firecrawl-key": lambda: "fc-" + some(HEX, 32),
+    "pinecone-key": lambda: "pcsk_" + some(ALNUM, 6) + "_" + some(ALNUM, 63),
+    "jina-key": lambda: "jina_" + some(HEX, 32) + some(URL, 28),
+    "elevenlabs-key": lambda: "sk_" + some(HEX, 48),
+    "e2b-key": lambda: "e2b_" + some(HEX, 40),
+    "runpod-key": lambda: "rpa_" + some(UPPER + DIGITS, 42),
+    "gateway-key": lambda: "vck_" + some(ALNUM, 56),
     "github-token": lambda: R.choice(["ghp_", "gho_", "ghs_", "ghu_"]) + "⟦" + crc_token() + "⟧",
     "github-fine-grained-token": lambda: "github_pat_" + some(ALNUM, 22) + "_" + some(ALNUM, 59),
     "gitlab-token": lambda: "glpat-" + some(ALNUM, 20),
@@ -121,14 +207,25 @@ TOKENS = {
     "xai-key": lambda: "xai-" + some(ALNUM, 80),
     "perplexity-key": lambda: "pplx-" + some(ALNUM, 48),
     "private-key": lambda: pem(R.choice(["", "RSA ", "EC ", "OPENSSH "])),
-    "age-key": lambda: "AGE-SECRET-KEY-1" + some(UPPER + DIGITS, 58),
+    "age-key": lambda: bech32("age-secret-key-", 52).upper(),
+    "nostr-key": lambda: bech32("nsec", 52),
+    "bip32-key": lambda: "xprv" + some(BASE58, 107),
+    "putty-key": lambda: "Private-Lines: 4␤⟦" + "␤".join(some(B64, 64) for _ in range(4)) + "⟧␤Private-MAC: x",
+    "jwk": lambda: '{"kty":"EC","d":"⟦' + some(URL, 43) + '⟧","crv":"P-256"}',
+    "django-key": lambda: "django-insecure-⟦" + some(LOWER + DIGITS + "!@#%^*(-_=+", 50) + "⟧",
+    "otp-secret": lambda: "otpauth://totp/acme:me?secret=⟦" + some(UPPER + "234567", 32) + "⟧&issuer=acme",
     "jwt": jwt,
     "password-hash": lambda: "$6$" + some(ALNUM, 16) + "$" + some(ALNUM + "./", 86),
 }
 
 # Half of such a token still looks like one.
 OPEN_ENDED = {"private-key", "slack-webhook", "discord-webhook", "teams-webhook", "jwt", "gcp-access-token",
-              "fly-token", "vault-token", "pypi-token", "slack-token", "password-hash"}
+              "fly-token", "vault-token", "pypi-token", "slack-token", "password-hash", "onepassword-token", "facebook-token",
+              "putty-key", "jwk", "otp-secret", "rancher-token", "lark-webhook", "dropbox-token", "aws-bedrock-key", "elastic-key", "django-key"}
+
+# What tells these stands in their middle or at their end.
+MARKED_WITHIN = {"azure-devops-pat", "azure-registry-key", "azure-function-key", "azure-search-key", "azure-cosmos-key",
+                 "azure-bus-key", "mailchimp-key"}
 
 # Around a token.
 PLACES = [
@@ -181,6 +278,37 @@ FIELDS = {
     "client-password": [lambda: "mysql -h db -u root -p⟦" + some(ALNUM, 12) + "⟧ shop",
                         lambda: "sshpass -p ⟦" + some(ALNUM, 12) + "⟧ ssh root@host",
                         lambda: "redis-cli -h cache -a ⟦" + some(ALNUM, 16) + "⟧ ping"],
+    "git-credential": [lambda: "protocol=https␤host=git.example.org␤username=me␤password=⟦" + some(ALNUM, 7) + "⟧␤",
+                       lambda: "host=git.example.org␤password=⟦" + some(ALNUM, 16) + "⟧␤"],
+    "server-password": [lambda: "requirepass ⟦" + some(ALNUM, 14) + "⟧"],
+    "pgpass": [lambda: "db.example.org:5432:shop:app:⟦" + some(ALNUM, 12) + "⟧"],
+    "oracle-url": [lambda: "jdbc:oracle:thin:scott/⟦" + some(ALNUM, 10) + "⟧@db:1521/orcl"],
+    "card-number": [lambda: '"card_number": "⟦' + card() + '⟧"', lambda: "cardNumber=⟦" + card() + "⟧"],
+    "ibm-cloud-key": [lambda: "export IBMCLOUD_API_KEY=⟦" + some(URL, 44) + "⟧"],
+    "scaleway-secret": [lambda: "SCW_SECRET_KEY=⟦" + uuid() + "⟧"],
+    "hetzner-token": [lambda: "HCLOUD_TOKEN=⟦" + some(ALNUM, 64) + "⟧"],
+    "linode-token": [lambda: "LINODE_TOKEN: ⟦" + some(HEX, 64) + "⟧"],
+    "cloudflare-token": [lambda: "CLOUDFLARE_API_TOKEN=⟦" + some(URL, 40) + "⟧"],
+    "cloudflare-global-key": [lambda: "CF_API_KEY=⟦" + some(HEX, 37) + "⟧", lambda: "X-Auth-Key: ⟦" + some(HEX, 37) + "⟧"],
+    "fastly-token": [lambda: "Fastly-Key: ⟦" + some(URL, 32) + "⟧"],
+    "vercel-token": [lambda: 'VERCEL_TOKEN="⟦' + some(ALNUM, 24) + '⟧"'],
+    "datadog-key": [lambda: "DD_API_KEY=⟦" + some(HEX, 32) + "⟧", lambda: "DD-APPLICATION-KEY: ⟦" + some(HEX, 40) + "⟧"],
+    "consul-token": [lambda: "CONSUL_HTTP_TOKEN=⟦" + uuid() + "⟧", lambda: "X-Nomad-Token: ⟦" + uuid() + "⟧"],
+    "kubeadm-token": [lambda: "kubeadm join 10.0.0.1:6443 --token ⟦" + some(LOWER + DIGITS, 6) + "." + some(LOWER + DIGITS, 16)
+                      + "⟧ --discovery-token-ca-cert-hash sha256:" + some(HEX, 64)],
+    "bitwarden-token": [lambda: "BWS_ACCESS_TOKEN=⟦0." + uuid() + "." + some(ALNUM, 30) + ":" + some(B64, 22) + "==⟧"],
+    "gitea-token": [lambda: "GITEA_TOKEN=⟦" + some(HEX, 40) + "⟧"],
+    "jenkins-token": [lambda: "JENKINS_API_TOKEN=⟦11" + some(HEX, 32) + "⟧"],
+    "codecov-token": [lambda: "CODECOV_TOKEN=⟦" + uuid() + "⟧"],
+    "snyk-token": [lambda: "SNYK_TOKEN: ⟦" + uuid() + "⟧"],
+    "hexpm-key": [lambda: "HEX_API_KEY=⟦" + some(HEX, 32) + "⟧"],
+    "twilio-token": [lambda: "TWILIO_AUTH_TOKEN=⟦" + some(HEX, 32) + "⟧"],
+    "postmark-token": [lambda: "X-Postmark-Server-Token: ⟦" + uuid() + "⟧"],
+    "discord-bot-token": [lambda: "DISCORD_TOKEN=⟦M" + some(ALNUM, 25) + "." + some(ALNUM, 6) + "." + some(URL, 38) + "⟧"],
+    "slack-signing-secret": [lambda: "SLACK_SIGNING_SECRET=⟦" + some(HEX, 32) + "⟧"],
+    "wandb-key": [lambda: "WANDB_API_KEY=⟦" + some(HEX, 40) + "⟧"],
+    "laravel-key": [lambda: "APP_KEY=⟦base64:" + some(B64, 43) + "=⟧"],
+    "machine-key": [lambda: '<machineKey validationKey="⟦' + some(UPPER[:6] + DIGITS, 128) + '⟧" />'],
     "netrc": [lambda: "machine api.example.org login ci password ⟦" + some(ALNUM, 20) + "⟧",
               lambda: "machine example.org␤  login me␤  password ⟦" + some(ALNUM, 12) + "⟧"],
     "password": [lambda: "DB_PASSWORD=⟦" + some(ALNUM, 14) + "⟧", lambda: 'password: "⟦' + some(ALNUM + "!@#%", 16) + '⟧"',
@@ -193,6 +321,48 @@ FIELDS = {
                lambda: '{\\"accessToken\\":\\"⟦' + some(ALNUM, 40) + '⟧\\"}'],
     "high-entropy": [lambda: "your new token is ⟦" + some(ALNUM, 40) + "⟧",
                      lambda: "the api key is `⟦" + some(ALNUM, 36) + "⟧`"],
+}
+
+
+# What looks like a field of that rule and is none.
+FIELD_LOOK_ALIKES = {
+    "aws-secret-key": "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+    "aws-session-token": "export AWS_SESSION_TOKEN=$(get-session --json)",
+    "azure-storage-key": "AccountName=devstoreaccount1;AccountKey=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==;",
+    "azure-sas": "https://acme.blob.core.windows.net/c/b?sv=2022-11-02&sig=REPLACE",
+    "registry-auth": '"auth": "c29tZSB0ZXh0IHdpdGhvdXQ="', "registry-token": "//registry.example.org/:_authToken=${NPM_TOKEN}",
+    "wireguard-key": "PrivateKey = <your private key>", "kubeconfig-key": "    client-key-data: REDACTED",
+    "url-password": "postgres://app:${DB_PASSWORD}@db/app", "url-token": "git clone https://someone@git.example.org/a/b.git",
+    "url-query": "GET /v1/items?sort_key=created_at_desc HTTP/1.1", "authorization": "Authorization: Bearer $TOKEN",
+    "bearer-token": "Bearer authentication is required for this request", "basic-auth": "Authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==",
+    "cookie": "Cookie: none", "session-cookie": "JSESSIONID=<session id of the user>", "api-key-header": "x-api-key: $API_KEY",
+    "option": "tool --token $TOKEN list", "curl-user": "curl -u $USER:$PASS https://x", "client-password": "mysql -h db -u root -p shop",
+    "git-credential": "protocol=https␤host=git.example.org␤password=${GIT_PASSWORD}␤", "pgpass": "db.example.org:5432:shop:app:$PGPASSWORD",
+    "lark-webhook": "https://open.larksuite.com/open-apis/bot/v2/hook/your-hook-id", "rancher-token": "token-4xy4v:short", "server-password": "requirepass ${REDIS_PASSWORD}", "oracle-url": "jdbc:oracle:thin:scott/${password}@db:1521/orcl", "card-number": '"card_number": "4111111111111111"',
+    "ibm-cloud-key": "export IBMCLOUD_API_KEY=$(cat key)", "scaleway-secret": "SCW_SECRET_KEY=your-secret-key-here",
+    "hetzner-token": "HCLOUD_TOKEN=${{ secrets.HCLOUD_TOKEN }}", "linode-token": "LINODE_TOKEN: ${LINODE_TOKEN}",
+    "cloudflare-token": "CLOUDFLARE_API_TOKEN=<API_TOKEN>", "cloudflare-global-key": "CF_API_KEY=${CF_API_KEY}",
+    "fastly-token": "Fastly-Key: $FASTLY_KEY", "vercel-token": "VERCEL_TOKEN=${{ secrets.VERCEL_TOKEN }}",
+    "datadog-key": "DD_API_KEY=<DATADOG_API_KEY>", "consul-token": "CONSUL_HTTP_TOKEN=$(vault read token)",
+    "kubeadm-token": "kubeadm join 10.0.0.1:6443 --token <token> --discovery-token-ca-cert-hash sha256:<hash>",
+    "bitwarden-token": "BWS_ACCESS_TOKEN=${{ secrets.BWS_ACCESS_TOKEN }}", "gitea-token": "GITEA_TOKEN=your_gitea_token",
+    "jenkins-token": "JENKINS_API_TOKEN=$JENKINS_API_TOKEN", "codecov-token": "CODECOV_TOKEN=${CODECOV_TOKEN}",
+    "snyk-token": "SNYK_TOKEN: ${{ secrets.SNYK_TOKEN }}", "hexpm-key": "HEX_API_KEY=${HEX_API_KEY}",
+    "twilio-token": "TWILIO_AUTH_TOKEN=your_auth_token", "postmark-token": "X-Postmark-Server-Token: server token",
+    "discord-bot-token": "DISCORD_TOKEN=MTk4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.ZnCjm1XVW7vRze4b7Cq4se7kKWs",
+    "slack-signing-secret": "SLACK_SIGNING_SECRET=${SLACK_SIGNING_SECRET}", "wandb-key": "WANDB_API_KEY=<your-api-key>",
+    "laravel-key": "APP_KEY=${APP_KEY}", "machine-key": '<machineKey validationKey="AutoGenerate,IsolateApps" />',
+    "netrc": "machine api.example.org login ci password $PASSWORD", "password": "password: <your-password-here>",
+    "secret": "secretKeyRef: my-app-secrets", "high-entropy": "the api key is documented under getting-started-with-keys",
+    "slack-webhook": "https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX",
+    "discord-webhook": "POST /api/webhooks/123456789012345678/{token}", "teams-webhook": "https://acme.webhook.office.com/webhookb2/ID",
+    "jwt": "eyJub3QiOiJhIGp3dCJ9 is base64 of a small object", "gcp-access-token": "ya29.a0 begins such a token",
+    "fly-token": "fm2_ begins such a token", "vault-token": "hvs.short", "pypi-token": "pypi-AgEIcHlwaS5vcmc begins all of them",
+    "slack-token": "xoxb-not-a-token", "password-hash": "$6$rounds=5000$", "onepassword-token": "ops_eyJhbGciOi...",
+    "facebook-token": "EAACshort", "putty-key": "Private-Lines: 4", "jwk": '{"d": "a short text", "kty": "EC"}',
+    "otp-secret": "otpauth://totp/acme:me?secret=JBSWY3DPEHPK3PXP&issuer=acme", "dropbox-token": "sl.u.short",
+    "aws-bedrock-key": "ABSKshort", "elastic-key": "essu_short", "django-key": "django-insecure-",
+    "private-key": 'if text.startswith("-----BEGIN PRIVATE KEY-----"): raise',
 }
 
 
@@ -245,11 +415,15 @@ def main():
                 out.write(f"{rule}\t{place.replace('{}', label(make()), 1)}\n")
             # Too short by some, and filled with what people write for "something".
             token = make().replace("⟦", "").replace("⟧", "")
-            if rule not in OPEN_ENDED:
-                out.write(f"-\tlook at {token[:len(token) // 2]} here\n")
+            if rule in MARKED_WITHIN:
+                out.write(f"!{rule}\tlook at {token[len(token) // 4:]} here\n")
+            elif rule not in OPEN_ENDED:
+                out.write(f"!{rule}\tlook at {token[:len(token) // 2]} here\n")
         for rule, makers in FIELDS.items():
             for i in range(6):
                 out.write(f"{rule}\t{makers[i % len(makers)]()}\n")
+        for rule, text in FIELD_LOOK_ALIKES.items():
+            out.write(f"!{rule}\t{text}\n")
         for make in LOOK_ALIKES:
             for _ in range(6):
                 out.write(f"-\t{make()}\n")
