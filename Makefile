@@ -38,7 +38,7 @@ metrics_src    := $(call folder,supervisor/metrics)
 capture_src    := $(call folder,supervisor/capture)
 sandbox_src    := $(call folder,supervisor/sandbox)
 supervisor_src := $(call folder,supervisor)
-replay_src     := $(call folder,replay) $(call folder,replay/formats)
+replay_src     := $(call folder,replay) $(call folder,replay/formats) $(call folder,replay/screen)
 project_src    := $(call folder,exporters/project)
 sinks_src      := $(call folder,exporters/sinks)
 exporters_src  := $(call folder,exporters)
@@ -55,7 +55,7 @@ vitrine_libs  := -ljansson
 
 vitrine-commands_main  := supervisor/commands_main.c
 vitrine-commands_needs := supervisor sandbox metrics replay exporters project record redact
-vitrine-commands_libs  := -ljansson -lcrypto -lz -lpcre2-8 -lm
+vitrine-commands_libs  := -ljansson -lcrypto -lz -lpcre2-8 -lm -lncursesw -lvterm
 
 vitrined_main  := supervisor/vitrined_main.c
 vitrined_needs := supervisor capture sandbox metrics record redact
@@ -153,10 +153,12 @@ DEPS += libseccomp-dev libcap-dev
 DEPS += libpcre2-dev
 DEPS += libcurl4-openssl-dev libzstd-dev
 DEPS += libmicrohttpd-dev
+# The full-screen replay, and its picture of terminals.
+DEPS += libncurses-dev libvterm-dev
 # What the tests run or are linked with.
 DEPS += libcmocka-dev perl git python3 curl strace procps iproute2
+DEPS += zstd openssl tmux
 DEPS += prometheus python3-prometheus-client python3-yaml
-DEPS += zstd openssl
 # Receivers that the tests send to: unpacked, not installed.
 RECEIVERS := rsyslog syslog-ng-core clickhouse-server
 DEPS_LINT := clang-format clang-tidy cppcheck shellcheck

@@ -2,7 +2,7 @@
 
 UNIT_SRC := $(wildcard tests/unit/*.c)
 UNIT := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(UNIT_SRC))
-UNIT_LIBS := -lcmocka -ljansson -lcrypto -lz -lbpf -lelf -lseccomp -lcap -lsystemd -lcurl -lzstd -lpcre2-8 -lmicrohttpd -lm -pthread
+UNIT_LIBS := -lcmocka -ljansson -lcrypto -lz -lbpf -lelf -lseccomp -lcap -lsystemd -lcurl -lzstd -lpcre2-8 -lmicrohttpd -lm -lncursesw -lvterm -pthread
 
 $(B)/tests/unit/%: $(B)/obj/tests/unit/%.o $(foreach l,$(LIBS),$(call archive,$(l)))
 	$(call say,LINK,$@)

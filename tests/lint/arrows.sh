@@ -25,6 +25,7 @@ allowed() {
 	"supervisor supervisor"*) ;;
 	"supervisor replay") [ "$2" = replay/commands.h ] ;;
 	"replay replay" | "replay supervisor/record") ;;
+	"replay replay/screen" | "replay/screen replay" | "replay/screen replay/screen" | "replay/screen supervisor/record") ;;
 	"replay replay/formats" | "replay/formats replay" | "replay/formats replay/formats" | "replay/formats supervisor/record") ;;
 	"supervisor exporters") [ "$2" = exporters/commands.h ] ;;
 	"exporters exporters" | "exporters exporters/project" | "exporters exporters/sinks") ;;
