@@ -96,6 +96,12 @@ bench: deps
 	$(call install_packages,$(DEPS_BENCH) $(DEPS_BENCH_REDACT))
 	$(Q)$(MAKE) --no-print-directory all $(B)/tests/loops $(BENCHES)
 	$(Q)sh tests/bench/bench.sh $(abspath $(B)/bin) $(abspath $(B)/tests) $(ROUNDS)
+	$(Q)$(MAKE) --no-print-directory bench-export
+
+# What sinks cost, beside rsyslog.
+bench-export: all $(B)/tests/bench-export $(B)/tests/bench-null_receiver
+	$(Q)sh tests/receivers.sh build/receivers $(RECEIVERS_BENCH)
+	$(Q)VITRINE_RECEIVERS=$(abspath build/receivers) sh tests/bench/export.sh $(abspath $(B)/bin) $(abspath $(B)/tests)
 
 # How much redaction finds, and what it costs.
 bench-redact: deps
