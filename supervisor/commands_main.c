@@ -32,6 +32,7 @@ static const struct program vitrine = {
 	.commands = (const struct command *const[]){
 		&command_run, &command_kill, &command_ps, &command_show, &command_replay, &command_tree,
 		&command_files, &command_hosts, &command_lineage, &command_diff, &command_stats, &command_report, &command_search,
+		&command_note,
 		&command_export, &command_policy, &command_redact, &command_schema,
 		&command_verify, &command_keys, &command_prove, &command_bundle, &command_import,
 		&command_template, &command_seccomp, &command_doctor,

@@ -55,7 +55,7 @@ static int find_across(struct redactor *r, struct bytes packed, enum event_field
 	int error = secrets_find(r->secrets, packed, &r->across);
 
 	for (size_t i = 0; !error && i < r->across.count; i++)
-		error = cuts_add(&r->cuts, &r->across.items[i], field);
+		error = redactor_count_span(r, &r->across.items[i], field);
 	return error;
 }
 
@@ -88,7 +88,7 @@ static int count_shapes(struct redactor *r, enum event_field field)
 
 	for (size_t i = 0; !error && i < r->spans.count; i++) {
 		if (r->spans.items[i].rule >= secrets_count(r->secrets))
-			error = cuts_add(&r->cuts, &r->spans.items[i], field);
+			error = redactor_count_span(r, &r->spans.items[i], field);
 	}
 	return error;
 }
@@ -99,7 +99,7 @@ static int add_begun(struct redactor *r, struct bytes item, enum event_field fie
 	int error = redactor_add_begun(r, item);
 
 	if (!error && r->spans.count > before)
-		error = cuts_add(&r->cuts, &r->spans.items[before], field);
+		error = redactor_count_span(r, &r->spans.items[before], field);
 	return error;
 }
 

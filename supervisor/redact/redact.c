@@ -178,12 +178,28 @@ int redactor_cut(struct redactor *r, struct bytes text, size_t from, size_t to,
 	return 0;
 }
 
+void redactor_watch(struct redactor *r, redact_cut *cut, void *context)
+{
+	r->cut = cut;
+	r->cut_context = context;
+}
+
+int redactor_count_span(struct redactor *r, const struct span *span, enum event_field field)
+{
+	size_t secrets = secrets_count(r->secrets);
+
+	if (r->cut)
+		r->cut(r->cut_context, span->rule < secrets ? 0 : span->rule - secrets + 1,
+		       span->form && !strcmp(span->form, "budget"));
+	return cuts_add(&r->cuts, span, field);
+}
+
 int redactor_count(struct redactor *r, enum event_field field)
 {
 	int error = 0;
 
 	for (size_t i = 0; !error && i < r->spans.count; i++)
-		error = cuts_add(&r->cuts, &r->spans.items[i], field);
+		error = redactor_count_span(r, &r->spans.items[i], field);
 	return error;
 }
 

@@ -17,6 +17,8 @@ struct redactor {
 	struct shape_search *shapes; /* NULL: the secrets alone */
 	size_t argument_rule;	     /* the detector of arguments */
 	struct cuts cuts;
+	redact_cut *cut;	     /* is told of each; NULL: nobody */
+	void *cut_context;
 	size_t rule_count; /* secrets and detectors */
 	struct streams *streams;
 	struct arena *arena; /* for one event */
@@ -79,7 +81,8 @@ struct unfinished {
 /* As redactor_find, but @text goes on. */
 int redactor_find_begun(struct redactor *r, struct bytes text, struct unfinished *ret_rest);
 
-/* Count r->spans of @field. 0 or -ENOMEM. */
+/* Count one span, and r->spans, of @field. 0 or -ENOMEM. */
+int redactor_count_span(struct redactor *r, const struct span *span, enum event_field field);
 int redactor_count(struct redactor *r, enum event_field field);
 
 /* TEXTS and MAP. *ret_bytes changes only if something is cut. 0 or -ENOMEM. */

@@ -121,7 +121,7 @@ static int count(struct redactor *r, const struct stream *stream, size_t to)
 
 		if (span->start < to && span->end > stream->given &&
 		    (span->start >= stream->given || !stream->was_marked))
-			error = cuts_add(&r->cuts, span, FIELD_data);
+			error = redactor_count_span(r, span, FIELD_data);
 	}
 	return error;
 }
