@@ -25,6 +25,9 @@ const struct setting config_settings[] = {
 	{"key_file", SETTING_PATH,
 	 .doc = "The deployment key, under which digests and tags in records are made; outside the "
 		"state directory. Default: the name of the state directory and .key."},
+	{"metrics", SETTING_LISTEN,
+	 .doc = "Where metrics are served: unix:/PATH, or a loopback address and port. Default: "
+		"nowhere."},
 	{"log_level", SETTING_CHOICE, log_levels, .otherwise = "\"notice\"",
 	 .doc = "How much is logged; debug tells of each session how long its steps took."},
 	{"pool", SETTING_NUMBER, .min = 0, .max = 256, .otherwise = "0",
@@ -84,6 +87,7 @@ static void borrow_values(struct config *c)
 	c->state = json_string_value(json_object_get(c->values, "state"));
 	c->socket = json_string_value(json_object_get(c->values, "socket"));
 	c->key_file = json_string_value(json_object_get(c->values, "key_file"));
+	c->metrics = json_string_value(json_object_get(c->values, "metrics"));
 	c->readers_group = json_string_value(json_object_get(c->values, "readers_group"));
 	c->recorder_user = json_string_value(json_object_get(c->values, "recorder_user"));
 	c->is_debugged =

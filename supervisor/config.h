@@ -12,6 +12,7 @@ struct config {
 	const char *state;
 	const char *socket;
 	const char *key_file;
+	const char *metrics; /* where they are served; NULL: nowhere */
 	const char *readers_group;
 	const char *recorder_user;
 	const char *group; /* whose members may connect */

@@ -67,6 +67,7 @@ static int send_start(struct recorder *r, const struct recorder_options *o)
 	ride(&riders, "losses", o->losses_fd);
 	ride(&riders, "written_files", o->written_files_fd);
 	ride(&riders, "names", r->names.socket);
+	ride(&riders, "metrics", o->metrics_fd);
 	return send_message(r,
 			    json_pack("{s:s, s:o, s:I, s:I, s:I}", "request", "start", "key",
 				      control_base64(o->key, 32), "uid", (json_int_t)o->uid, "gid",

@@ -23,6 +23,7 @@ struct recorder_options {
 	gid_t gid;
 	uint32_t rings;				     /* that are kept between sessions */
 	int numbers_fd, losses_fd, written_files_fd; /* maps; borrowed */
+	int metrics_fd; /* page that it counts on; borrowed; -1: none */
 };
 
 /* Start the resolver of names and the recorder, and wait until it watches. 0 or -errno with a

@@ -365,6 +365,7 @@ void session_abandon(struct session *s)
 {
 	session_tear_down(s);
 	s->verdict = (struct verdict){.reason = VERDICT_SUPERVISOR_LOST};
+	session_count_end(s, VERDICT_SUPERVISOR_LOST, false);
 	session_tell_end(s, NULL,
 			 "the recorder ended; the session was killed and its record is not whole");
 	session_free(s);

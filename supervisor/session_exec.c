@@ -166,8 +166,11 @@ static int run_command(struct session *s)
 		return session_decide_failed(s, "sandbox", r, NULL), r;
 	r = session_limits_start(s);
 	if (r < 0)
-		session_decide_failed(s, "limits", r, NULL);
-	return r;
+		return session_decide_failed(s, "limits", r, NULL), r;
+	metric_add(s->host->metrics->sessions_started, 1);
+	metric_observe(s->host->metrics->session_start, METRIC_SECONDS,
+		       session_clock_ns(CLOCK_BOOTTIME) - s->started_boot_ns);
+	return 0;
 }
 
 void session_run_command(struct session *s)

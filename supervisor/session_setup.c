@@ -369,6 +369,7 @@ int session_open_record(struct session *s)
 	int r = key ? 0 : session_key_make(s->host, s->manifest.id, &key);
 
 	if (r < 0) {
+		metric_add(s->host->metrics->chain_errors, 1);
 		log_write(&s->host->log, LOG_LEVEL_ERROR, "session %s: no key to sign with: %s",
 			  s->manifest.id, strerror(-r));
 		return r;

@@ -145,6 +145,8 @@ void session_measure(struct session *s, struct verdict *v);
 void session_closing(struct session *s, const struct recorder_message *m);
 /* The record is closed: finish and free the session. */
 void session_closed(struct session *s, const struct recorder_message *m);
+/* Count how it ended, and whether its record is whole. */
+void session_count_end(struct session *s, enum verdict_reason reason, bool is_whole);
 /* The journal could not even be opened: there is no session. Frees it. */
 void session_refuse(struct session *s, const struct recorder_message *m);
 void session_tell_end(struct session *s, const json_t *verdict, const char *error);

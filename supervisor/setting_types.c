@@ -7,6 +7,7 @@
 
 #include "grant.h"
 #include "limit_settings.h"
+#include "metrics/listen.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -204,6 +205,13 @@ static bool check_secrets(const struct setting *s, struct setting_place *p)
 	return true;
 }
 
+static bool check_listen(const struct setting *s, struct setting_place *p)
+{
+	(void)s;
+	return is_clean_text(p->value, PATH_MAX) &&
+	       metrics_listen_is_valid(json_string_value(p->value));
+}
+
 static json_t *schema_text(const struct setting *s)
 {
 	return json_pack("{s:s, s:i, s:I, s:s}", "type", "string", "minLength", 1, "maxLength",
@@ -303,6 +311,14 @@ static json_t *schema_secrets(const struct setting *s)
 	return json_pack("{s:s, s:I, s:o}", "type", "array", "maxItems", s->max, "items", item);
 }
 
+static json_t *schema_listen(const struct setting *s)
+{
+	(void)s;
+	return json_pack("{s:s, s:s}", "type", "string", "pattern",
+			 "^(unix:/[^\\u0000-\\u001f\\u007f]+|(127(\\.[0-9]{1,3}){3}|\\[::1\\]):"
+			 "[0-9]{1,5})$");
+}
+
 const struct setting_type_info setting_types[] = {
 	[SETTING_TEXT] = {check_text, schema_text, "a string without control characters"},
 	[SETTING_NAME] = {check_name, schema_name, "letters, digits, '.', '_' and '-'"},
@@ -324,6 +340,7 @@ const struct setting_type_info setting_types[] = {
 		 "an object {\"label\": \"value\"}, labels of letters, digits, '.', '_', "
 		 "'/' and '-', values of at most 256 bytes"},
 	[SETTING_LIMITS] = {limit_settings_check, limit_settings_schema, limit_settings_allowed},
+	[SETTING_LISTEN] = {check_listen, schema_listen, METRICS_LISTEN_ALLOWED},
 	[SETTING_USERS] = {grant_settings_check, grant_settings_schema, grant_settings_allowed},
 	[SETTING_RULES] = {check_rules, schema_rules,
 			   "an array of objects {\"name\", \"keywords\", \"pattern\", ...}"},

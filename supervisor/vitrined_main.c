@@ -170,6 +170,7 @@ static const struct command vitrined = {
 		 "A JSON object; an option overrides its key.\n\n"
 		 "  state, socket   as the options\n"
 		 "  key_file        the deployment key\n"
+		 "  metrics         where metrics are served, see vitrine-metrics(8); nowhere by default\n"
 		 "  readers_group   group that may read records, if the host has it: vitrine-export\n"
 		 "  recorder_user   user that the recorder runs as\n"
 		 "  ring_bytes      size of each session's ring between kernel and recorder\n"

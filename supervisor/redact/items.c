@@ -55,7 +55,7 @@ static int find_across(struct redactor *r, struct bytes packed)
 	int error = secrets_find(r->secrets, packed, &r->across);
 
 	for (size_t i = 0; !error && i < r->across.count; i++)
-		r->counts[r->across.items[i].rule]++;
+		redactor_count_span(r, &r->across.items[i]);
 	return error;
 }
 
@@ -86,7 +86,7 @@ static void count_shapes(struct redactor *r)
 {
 	for (size_t i = 0; i < r->spans.count; i++) {
 		if (r->spans.items[i].rule >= secrets_count(r->secrets))
-			r->counts[r->spans.items[i].rule]++;
+			redactor_count_span(r, &r->spans.items[i]);
 	}
 }
 
@@ -96,7 +96,7 @@ static int add_begun(struct redactor *r, struct bytes item)
 	int error = redactor_add_begun(r, item);
 
 	if (!error && r->spans.count > before)
-		r->counts[r->spans.items[before].rule]++;
+		redactor_count_span(r, &r->spans.items[before]);
 	return error;
 }
 

@@ -178,10 +178,26 @@ int redactor_cut(struct redactor *r, struct bytes text, size_t from, size_t to,
 	return 0;
 }
 
+void redactor_watch(struct redactor *r, redact_cut *cut, void *context)
+{
+	r->cut = cut;
+	r->cut_context = context;
+}
+
+void redactor_count_span(struct redactor *r, const struct span *span)
+{
+	size_t secrets = secrets_count(r->secrets);
+
+	r->counts[span->rule]++;
+	if (r->cut)
+		r->cut(r->cut_context, span->rule < secrets ? 0 : span->rule - secrets + 1,
+		       span->form && !strcmp(span->form, "budget"));
+}
+
 void redactor_count(struct redactor *r)
 {
 	for (size_t i = 0; i < r->spans.count; i++)
-		r->counts[r->spans.items[i].rule]++;
+		redactor_count_span(r, &r->spans.items[i]);
 }
 
 int redactor_cut_begun(struct redactor *r, const struct begun *begun)

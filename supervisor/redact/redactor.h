@@ -16,7 +16,9 @@ struct redactor {
 	struct shape_search *shapes; /* NULL: the secrets alone */
 	size_t argument_rule;	     /* the detector of arguments */
 	uint64_t *counts;	     /* per rule */
-	size_t rule_count;	     /* secrets and detectors */
+	redact_cut *cut;	     /* is told of each; NULL: nobody */
+	void *cut_context;
+	size_t rule_count; /* secrets and detectors */
 	struct streams *streams;
 	struct arena *arena; /* for one event */
 	struct spans spans;  /* of the text in hand */
@@ -77,7 +79,8 @@ struct unfinished {
 /* As redactor_find, but @text goes on. */
 int redactor_find_begun(struct redactor *r, struct bytes text, struct unfinished *ret_rest);
 
-/* Count r->spans. */
+/* Count one span, and r->spans. */
+void redactor_count_span(struct redactor *r, const struct span *span);
 void redactor_count(struct redactor *r);
 
 /* TEXTS and MAP. *ret_bytes changes only if something is cut. 0 or -ENOMEM. */

@@ -119,7 +119,7 @@ static void count(struct redactor *r, const struct stream *stream, size_t to)
 
 		if (span->start < to && span->end > stream->given &&
 		    (span->start >= stream->given || !stream->was_marked))
-			r->counts[span->rule]++;
+			redactor_count_span(r, span);
 	}
 }
 
