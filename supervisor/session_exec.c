@@ -51,6 +51,11 @@ void session_finish_exec(struct session *s)
 	v.wall_ns = session_clock_ns(CLOCK_BOOTTIME) - s->started_boot_ns;
 	s->stage = SESSION_DRAINING;
 	recorder_close_exec(s->host->recorder, s->manifest.id, SESSION_EXEC, verdict_fields(&v));
+
+	/* While the recorder takes what the command wrote. */
+	sandbox_kill(s->sandbox, 0);
+	session_count_missed(s);
+	phases_mark(s->phases, "emptied");
 }
 
 /* Only a command that could not be executed itself has the exit status of a shell for it. */
@@ -169,12 +174,10 @@ static int run_command(struct session *s)
 	return 0;
 }
 
-void session_execed(struct session *s, const struct recorder_message *m)
+void session_run_command(struct session *s)
 {
-	phases_mark(s->phases, "execed");
-	if (m->error)
-		session_decide_failed(s, "record", -m->error, m->text);
 	s->stage = SESSION_WORKING;
-	if (s->verdict.reason != VERDICT_NONE || run_command(s) < 0)
+	if (run_command(s) < 0)
 		session_finish_exec(s);
+	phases_mark(s->phases, "asked");
 }
