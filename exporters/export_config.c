@@ -23,6 +23,7 @@ const struct knob export_knobs[] = {
 	{"state", KNOB_PATH, "\"" STORE_DEFAULT_STATE "\"", .doc = "state directory with the records"},
 	{"directory", KNOB_PATH, "\"/var/lib/vitrine-export\"", .doc = "where cursors and dead letters are kept"},
 	{"key_file", KNOB_PATH, .doc = "key of the digests of what is left out; without it there are none"},
+	{"metrics", KNOB_LISTEN, .doc = "where metrics are served; without it nowhere"},
 	{"drain_s", KNOB_NUMBER, "10", .min = 0, .max = 3600, .doc = "how long the end may take, for what is on its way"},
 	{"sinks", KNOB_SINKS, .is_required = true, .doc = "where records go: objects with the keys below"},
 	{0},
@@ -278,6 +279,7 @@ static int parse_head(struct export_config *c, bool read_files, struct knob_faul
 		return r;
 	c->state = knob_text(c->values, "state");
 	c->directory = knob_text(c->values, "directory");
+	c->metrics = knob_text(c->values, "metrics");
 	c->drain_ms = (uint64_t)knob_number(c->values, "drain_s") * 1000;
 	key_file = knob_text(c->values, "key_file");
 	r = key_file && read_files ? hide_key_read(key_file, &c->key) : 0;

@@ -106,6 +106,7 @@ static const struct command vitrine_export = {
 		 "  state        state directory with the records\n"
 		 "  directory    where cursors and dead letters are kept\n"
 		 "  key_file     key of the digests of what is left out\n"
+		 "  metrics      where metrics are served, see vitrine-metrics(8); nowhere by default\n"
 		 "  drain_s      how long the end may take\n"
 		 "  sinks        array of objects\n\n"
 		 "Of a sink:\n\n"

@@ -5,9 +5,9 @@
 
 #include "companion.h"
 #include "control.h"
-#include "install.h"
 #include "jansson_cleanup.h"
 #include "record/cleanup.h"
+#include "record/install.h"
 #include "sandbox/cgroup1.h"
 #include "sandbox/limits.h"
 
@@ -96,8 +96,9 @@ static void look_at_btf(const struct doctor_subject *subject, struct finding *f)
 
 static void look_at_programs(const struct doctor_subject *subject, struct finding *f)
 {
-	static const char *const programs[] = {"vitrined", "vitrine-recorder", "vitrine-names",
-					       "vitrine-launcher", "vitrine-init"};
+	static const char *const programs[] = {"vitrined",	"vitrine-recorder",
+					       "vitrine-names", "vitrine-launcher",
+					       "vitrine-init",	"vitrine-metrics"};
 	char dir[PATH_MAX];
 
 	(void)subject;

@@ -76,8 +76,9 @@ const struct setting policy_settings[] = {
 	 .doc = "System calls that fail with EPERM beyond those that always do; each try is "
 		"recorded as an attempt."},
 	{"secrets", SETTING_SECRETS, .max = 256, .otherwise = "[]",
-	 .doc = "Secrets that the command gets as environment variables and that the record never "
-		"holds; each is read by the client, from its environment or a file."},
+	 .doc = "Secrets that the command gets, as environment variables or files, and that the "
+		"record never holds; each is read by the client, from its environment, a file or a "
+		"descriptor."},
 	{"tenant", SETTING_NAME, .max = 64, .doc = "Tenant that the session belongs to."},
 	{"user", SETTING_CHOICE, users, .otherwise = "\"agent\"",
 	 .doc = "User of the command inside the session."},

@@ -2,7 +2,7 @@
 
 UNIT_SRC := $(wildcard tests/unit/*.c)
 UNIT := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(UNIT_SRC))
-UNIT_LIBS := -lcmocka -ljansson -lcrypto -lz -lbpf -lelf -lseccomp -lcap -lsystemd -lcurl -lzstd -lpcre2-8 -lm -lncursesw -lvterm -pthread
+UNIT_LIBS := -lcmocka -ljansson -lcrypto -lz -lbpf -lelf -lseccomp -lcap -lsystemd -lcurl -lzstd -lpcre2-8 -lmicrohttpd -lm -lncursesw -lvterm -pthread
 
 $(B)/tests/unit/%: $(B)/obj/tests/unit/%.o $(foreach l,$(LIBS),$(call archive,$(l)))
 	$(call say,LINK,$@)
@@ -114,7 +114,7 @@ bench-redact: deps
 FUZZ_SRC := $(filter-out tests/fuzz/driver.c,$(wildcard tests/fuzz/*.c))
 FUZZERS := $(notdir $(FUZZ_SRC:.c=))
 FUZZ_SECONDS ?= 60
-FUZZ_SRC_OF_LIBS = $(record_src) $(redact_src) $(capture_src) $(supervisor_src) $(replay_src) \
+FUZZ_SRC_OF_LIBS = $(record_src) $(redact_src) $(metrics_src) $(capture_src) $(supervisor_src) $(replay_src) \
 	$(project_src) $(sinks_src) $(exporters_src) \
 	supervisor/sandbox/syscall_policy.c supervisor/sandbox/syscall_arguments.c
 FUZZ_OBJ = $(patsubst %.c,$(B)/fuzz/obj/%.o,$(filter-out supervisor/capture/sensors.c,$(FUZZ_SRC_OF_LIBS)))

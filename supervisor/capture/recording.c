@@ -73,6 +73,15 @@ static int switch_off(struct recording *r)
 	return 0;
 }
 
+static void on_cut(void *context, size_t rule, bool is_over_budget)
+{
+	struct recording *r = context;
+
+	metric_add(&r->host->metrics->redactions[rule ? metric_rule(rule - 1) : 0], 1);
+	if (is_over_budget)
+		metric_add(r->host->metrics->redaction_budget, 1);
+}
+
 /* The policy's rules were checked when it was made: what fails here is memory. */
 static int make_redactor(struct recording *r, const char **ret_why)
 {
@@ -91,6 +100,8 @@ static int make_redactor(struct recording *r, const char **ret_why)
 	if (e == -EINVAL)
 		return fail(ret_why, e, "a secret is too short to be redacted");
 	if (e == 0)
+		redactor_watch(r->redactor, on_cut, r);
+	if (e == 0)
 		e = switch_off(r);
 	return e < 0 ? fail(ret_why, e, "cannot set up redaction") : 0;
 }
@@ -98,7 +109,8 @@ static int make_redactor(struct recording *r, const char **ret_why)
 static int open_journal(struct recording *r, const char **ret_why)
 {
 	const struct recording_options *o = &r->options;
-	struct journal_options options = {.session = r->session, .compress = true, .key = o->key};
+	struct journal_options options = {
+		.session = r->session, .compress = true, .system = &r->host->system, .key = o->key};
 	int e = make_redactor(r, ret_why);
 
 	if (e < 0)
@@ -497,6 +509,20 @@ int recording_close(struct recording *r, json_t *fields, struct recording_end *r
 	end.verdict = take(r->verdict);
 	*ret_end = end;
 	return 0;
+}
+
+void recording_gauge(const struct recording *r, struct recording_gauges *sums)
+{
+	sums->waiting += r->waiting_since != 0;
+	sums->frozen += r->paused_since ||
+			(r->waiting_since && r->freeze && r->options.on_loss != ON_LOSS_COUNT);
+	if (!r->has_ring)
+		return;
+	uint64_t used = ring_fill(&r->ring), full = recording_fullness(r, used);
+
+	sums->ring_size += r->ring.size_bytes;
+	sums->ring_used += used;
+	sums->ring_fullest = full > sums->ring_fullest ? full : sums->ring_fullest;
 }
 
 bool recording_tidy(struct recording *r)
