@@ -46,6 +46,9 @@ static json_t *type_schema(const struct knob *k)
 		return json_pack("{s:s, s:s}", "type", "string", "pattern", "^/");
 	case KNOB_URL:
 		return json_pack("{s:s, s:s}", "type", "string", "pattern", "^https?://[^/]");
+	case KNOB_LISTEN:
+		return json_pack("{s:s, s:s}", "type", "string", "pattern",
+				 "^(unix:/|127\\.0\\.0\\.1:[0-9]|\\[::1\\]:[0-9])");
 	case KNOB_CHOICE:
 		return json_pack("{s:o}", "enum", choices_of(k->choices));
 	case KNOB_NUMBER:
