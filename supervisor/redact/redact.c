@@ -288,6 +288,11 @@ int redact_flush(struct redactor *r, uint64_t now_ns, redact_emit *emit, void *c
 	return streams_flush(r, now_ns, emit, context);
 }
 
+int redact_end(struct redactor *r, const struct event *e, redact_emit *emit, void *context)
+{
+	return streams_end(r, e, emit, context);
+}
+
 /* {"RULE":COUNT,...}; the sum in *ret_total. */
 static void write_rules(struct redactor *r, uint64_t *ret_total)
 {

@@ -17,7 +17,7 @@ struct redactor {
 	struct shape_search *shapes; /* NULL: the secrets alone */
 	size_t argument_rule;	     /* the detector of arguments */
 	struct cuts cuts;
-	redact_cut *cut;	     /* is told of each; NULL: nobody */
+	redact_cut *cut; /* is told of each; NULL: nobody */
 	void *cut_context;
 	size_t rule_count; /* secrets and detectors */
 	struct streams *streams;
@@ -106,4 +106,5 @@ int streams_new(size_t room, struct streams **ret_streams);
 void streams_free(struct streams *s);
 /* Pass a piece of a stream; as redact_event. */
 int streams_pass(struct redactor *r, const struct event *e, redact_emit *emit, void *context);
+int streams_end(struct redactor *r, const struct event *e, redact_emit *emit, void *context);
 int streams_flush(struct redactor *r, uint64_t now_ns, redact_emit *emit, void *context);
