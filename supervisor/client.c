@@ -145,6 +145,8 @@ static void serve_run(struct client *c, struct control_message *m)
 	if (r == 0)
 		r = session_start(h, &request, &c->who, m->fds, &told, &s, &f);
 	if (r < 0)
+		metric_add(h->metrics->sessions_refused, 1);
+	if (r < 0)
 		client_refuse(c, f.code ? f.code : "failed", f.text[0] ? f.text : strerror(-r));
 	else
 		memcpy(c->session, session_id(s), sizeof(c->session));
@@ -273,6 +275,7 @@ void client_serve(struct client *c, struct control_message *m)
 {
 	const char *name = json_string_value(json_object_get(m->body, "request"));
 
+	metric_add(c->host->metrics->requests, 1);
 	for (size_t i = 0; name && i < sizeof(requests) / sizeof(requests[0]); i++) {
 		if (strcmp(requests[i].name, name) != 0)
 			continue;

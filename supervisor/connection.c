@@ -5,8 +5,8 @@
 #include "connection.h"
 
 #include "control.h"
-#include "install.h"
 #include "record/cleanup.h"
+#include "record/install.h"
 #include "record/store.h"
 
 #include <errno.h>

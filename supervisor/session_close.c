@@ -73,8 +73,10 @@ static int end_manifest(struct session *s, const struct recorder_message *m)
 		return -m->error;
 	}
 	r = m->has_note ? session_key_end(s->host, s->manifest.id, m->note) : 0;
-	if (r < 0)
+	if (r < 0) {
+		metric_add(s->host->metrics->chain_errors, 1);
 		return r;
+	}
 	manifest->state = SESSION_ENDED;
 	manifest->ended_ns = session_clock_ns(CLOCK_REALTIME);
 	manifest->records = m->records;
@@ -107,6 +109,13 @@ void session_closing(struct session *s, const struct recorder_message *m)
 	s->stage = SESSION_SEALING;
 }
 
+void session_count_end(struct session *s, enum verdict_reason reason, bool is_whole)
+{
+	metric_add(&s->host->metrics->sessions_ended[reason], 1);
+	if (!is_whole)
+		metric_add(s->host->metrics->records_incomplete, 1);
+}
+
 void session_closed(struct session *s, const struct recorder_message *m)
 {
 	char room[512];
@@ -114,6 +123,7 @@ void session_closed(struct session *s, const struct recorder_message *m)
 	phases_mark(s->phases, "sealed");
 	int error = -end_manifest(s, m);
 
+	session_count_end(s, verdict_reason_by_name(s->manifest.reason), error == 0);
 	if (s->stage != SESSION_SEALING) {
 		session_tear_down(s);
 		session_tell_end(s, m->verdict, end_error(s, error, room, sizeof(room)));
@@ -135,6 +145,7 @@ void session_refuse(struct session *s, const struct recorder_message *m)
 	snprintf(text, sizeof(text), "the journal cannot be written: %s%s%s", strerror(m->error),
 		 m->text[0] ? ": " : "", m->text);
 	session_tear_down(s);
+	metric_add(s->host->metrics->sessions_refused, 1);
 	if (!s->is_adopted)
 		session_dir_remove(s->host->sessions_fd, s->dir_fd, s->manifest.id);
 	s->verdict = (struct verdict){.reason = VERDICT_SETUP_FAILED, .error = m->error};
@@ -155,6 +166,14 @@ void session_measure(struct session *s, struct verdict *v)
 		v->memory_peak = memory_peak;
 }
 
+void session_count_missed(struct session *s)
+{
+	if (!s->is_watched || s->has_missed)
+		return;
+	s->missed = sensors_missed(s->host->sensors) - s->missed_before;
+	s->has_missed = true;
+}
+
 void session_close_record(struct session *s)
 {
 	struct host *h = s->host;
@@ -164,12 +183,9 @@ void session_close_record(struct session *s)
 		sandbox_kill(s->sandbox, 0);
 		session_measure(s, &s->verdict);
 	}
-	if (s->is_watched) {
-		uint64_t missed = sensors_missed(h->sensors) - s->missed_before;
-
-		if (missed > 0)
-			recorder_missed(h->recorder, s->manifest.id, missed);
-	}
+	session_count_missed(s);
+	if (s->missed > 0)
+		recorder_missed(h->recorder, s->manifest.id, s->missed);
 	if (!s->is_adopted)
 		s->verdict.wall_ns = session_clock_ns(CLOCK_BOOTTIME) - s->started_boot_ns;
 	phases_mark(s->phases, "measured");

@@ -47,6 +47,8 @@ static void settled(void *context, int r)
 	struct settling *t = context;
 
 	if (r < 0)
+		metric_add(t->host->metrics->chain_errors, 1);
+	if (r < 0)
 		log_write(&t->host->log, LOG_LEVEL_ERROR,
 			  "session %s: its manifest is not on disk: %s", t->id, strerror(-r));
 	close(t->dir_fd);

@@ -5,6 +5,7 @@
 #include "supervisor.h"
 
 #include "client.h"
+#include "host_metrics.h"
 #include "leftovers.h"
 #include "listener.h"
 #include "record/cleanup.h"
@@ -84,7 +85,7 @@ static void drop_client(struct client *c)
 	for (struct client **at = &s->clients; *at; at = &(*at)->next)
 		if (*at == c) {
 			*at = c->next;
-			s->client_count--;
+			metric_set(s->host.metrics->clients, --s->client_count);
 			break;
 		}
 	sd_event_source_disable_unref(c->source);
@@ -153,7 +154,7 @@ static int add_client(struct supervisor *s, int fd)
 	take_fd(socket);
 	c->next = s->clients;
 	s->clients = c;
-	s->client_count++;
+	metric_set(s->host.metrics->clients, ++s->client_count);
 	return 0;
 }
 
@@ -184,6 +185,7 @@ static void lose_recorder(struct supervisor *s, const char *who)
 
 	log_write(&s->log, LOG_LEVEL_ERROR, "%s ended; %zu sessions are killed", who,
 		  s->host.session_count);
+	metric_add(s->host.metrics->recorder_losses, 1);
 	s->has_failed = s->is_leaving = s->has_lost_recorder = true;
 	s->recorder = sd_event_source_disable_unref(s->recorder);
 	s->names = sd_event_source_disable_unref(s->names);
@@ -362,7 +364,8 @@ static int set_up(struct supervisor *s, int private_fd, struct fault *f)
 		return 0;
 	}
 	finish_leftovers(s);
-	return listen_for_clients(s, f);
+	r = host_metrics_serve(&s->host, f);
+	return r < 0 ? r : listen_for_clients(s, f);
 }
 
 int supervisor_new(const struct config *config, const struct log *log, int private_fd,

@@ -3,8 +3,8 @@
  * once: to load what the other commands need takes longer than to start a session. They are in
  * vitrine-commands, which takes over for them.
  */
-#include "install.h"
 #include "record/command.h"
+#include "record/install.h"
 #include "redact/rules.h"
 #include "template_directory.h"
 

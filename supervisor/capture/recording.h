@@ -7,7 +7,9 @@
  */
 #pragma once
 
+#include "../metrics/metric.h"
 #include "../record/checkpoints.h"
+#include "../record/journal.h"
 #include "../redact/redact.h"
 #include "../sandbox/syscall_policy.h"
 #include "exec_relays.h"
@@ -40,6 +42,8 @@ struct recording_host {
 	int names_fd;				     /* socket of vitrine-names; -1 without */
 	uint32_t cpus;				     /* possible ones */
 	int64_t wall_minus_boot_ns;
+	struct metrics_recorder *metrics; /* what is counted of all of them; never NULL */
+	struct journal_system system;	  /* of their journals */
 	void (*notice)(void *context, const char *session, enum recording_notice what, int error);
 	void *notice_context;
 };
@@ -55,6 +59,7 @@ struct recording_options {
 	uint64_t output_cap;   /* per command and stream */
 	uint64_t output_limit; /* per command; 0: none */
 	const json_t *watch_reads;
+	bool redact_output;		 /* deliver output as the record has it */
 	const json_t *redact_off;	 /* names of rules; NULL: none */
 	struct syscall_changes syscalls; /* of the policy */
 	const json_t *redact_rules;	 /* of the policy; NULL: none */
@@ -140,6 +145,13 @@ struct recording_end {
  * -EINVAL (nothing was written yet). */
 int recording_close(struct recording *r, json_t *fields, struct recording_end *ret_end,
 		    const char **ret_why);
+
+/* What it is like now, added to the sums of all. */
+struct recording_gauges {
+	uint64_t ring_size, ring_used, ring_fullest; /* the last in units of 10^-9 */
+	uint64_t frozen, waiting;
+};
+void recording_gauge(const struct recording *r, struct recording_gauges *sums);
 
 /* Compress a little of what is complete, when there is nothing else to do. True if it did. */
 bool recording_tidy(struct recording *r);

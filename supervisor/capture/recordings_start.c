@@ -110,6 +110,9 @@ int call_serve_start(struct call *c)
 
 	uint64_t rings = 0;
 	int e = call_number(c, "rings", SESSION_SLOTS, 0, &rings);
+	int metrics_fd = call_borrow_fd(c, "metrics");
+	if (e == 0 && metrics_fd >= 0)
+		e = recordings_count_on(c->all, metrics_fd);
 	if (e == 0 && !(host->rings = kept_rings_new((uint32_t)rings)))
 		e = call_refuse(c, -ENOMEM, "out of memory");
 	if (e == 0)

@@ -152,6 +152,12 @@ static int sync_all(struct journal *j)
 	return r;
 }
 
+static void tell(const struct journal *j, enum journal_deed deed)
+{
+	if (j->options.system->did)
+		j->options.system->did(j->options.system->context, deed);
+}
+
 /* Sign what is written, once it is on disk. What fails is owed, and done by the next advance. */
 static int sign(struct journal *j, enum checkpoint_kind kind)
 {
@@ -168,6 +174,8 @@ static int sign(struct journal *j, enum checkpoint_kind kind)
 	j->is_owing = r != 0;
 	if (r)
 		j->error = r;
+	else
+		tell(j, JOURNAL_SIGNED);
 	return r;
 }
 
@@ -252,6 +260,7 @@ static int seal_block(struct journal *j)
 	seal_put(&seal, at + FRAME_HEAD_SIZE);
 	queue_frame(j, FRAME_SEAL, SEAL_SIZE);
 	j->block_since_ns = 0;
+	tell(j, JOURNAL_SEALED);
 	return 0;
 }
 

@@ -17,6 +17,8 @@
 
 struct journal;
 
+enum journal_deed { JOURNAL_SEALED, JOURNAL_SIGNED };
+
 /* What a journal takes from the world; tests put their own in its place. */
 struct journal_system {
 	ssize_t (*write)(void *context, int fd, const void *data, size_t size);
@@ -24,6 +26,8 @@ struct journal_system {
 	uint64_t (*time_ns)(void *context);		       /* wall clock */
 	uint64_t (*boot_ns)(void *context);		       /* CLOCK_BOOTTIME */
 	int (*random)(void *context, void *data, size_t size); /* 0 or -errno */
+	/* A block was sealed, a checkpoint signed; NULL: nobody wants to know. */
+	void (*did)(void *context, enum journal_deed deed);
 	void *context;
 };
 extern const struct journal_system journal_kernel;

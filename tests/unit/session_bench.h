@@ -22,6 +22,7 @@
 struct bench {
 	char dir[64];
 	struct host host;
+	struct metrics_daemon metrics;
 	struct session *session;
 	int fds_before;
 };
@@ -66,6 +67,7 @@ static int set_up(void **state)
 	fake.status_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	strcpy(b->dir, "/tmp/vitrine-session-XXXXXX");
 	assert_non_null(mkdtemp(b->dir));
+	b->host.metrics = &b->metrics;
 	b->host.sessions_fd = open(b->dir, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
 	b->host.recorder_uid = geteuid();
 	b->host.recorder_gid = getegid();
