@@ -4,13 +4,17 @@
  */
 #include "client.h"
 
+#include "grant.h"
 #include "jansson_cleanup.h"
+#include "pool.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <string.h>
 
 #define TERMINAL_MAX UINT16_MAX
+#define STREAMS 3
 
 void client_send(struct client *c, json_t *message)
 {
@@ -65,6 +69,53 @@ static void tell_ended(void *context, const char *id, const json_t *verdict, int
 				 "verdict", verdict, "status", status, "error", error));
 }
 
+/* One too many is told so at once, and can come again. */
+static int check_capacity(const struct client *c, const struct grant *g, struct fault *f)
+{
+	const struct host *h = c->host;
+	uint64_t own = 0;
+
+	if (h->session_count >= h->config.sessions_max)
+		return fault_set(f, -EBUSY, "capacity",
+				 "%zu sessions are alive, as many as this vitrined takes "
+				 "(sessions_max)",
+				 h->session_count);
+	for (struct session *s = h->sessions; g->row && s; s = session_next(s))
+		own += session_asker(s) == c->who.uid;
+	return g->row && own >= g->sessions
+		       ? fault_set(f, -EBUSY, "capacity",
+				   "%" PRIu64
+				   " sessions of yours are alive, as many as this vitrined "
+				   "takes of you",
+				   own)
+		       : 0;
+}
+
+static int make_request(struct client *c, struct control_message *m,
+			struct session_request *ret_request, struct fault *f)
+{
+	struct session_request request = {.workspace_fd = -1};
+	struct grant grant = {0};
+	int workspace_fd = m->fd_count > STREAMS ? m->fds[STREAMS] : -1;
+	int r = grant_find(c->host->config.users, c->socket, &c->who, &grant, f);
+
+	if (r == 0)
+		r = check_capacity(c, &grant, f);
+	if (r == 0) {
+		m->fds[STREAMS] = -1;
+		r = session_request_parse(m->body, &grant, workspace_fd, &request, f);
+	}
+	if (r == 0)
+		r = grant_check(&grant, &c->who, &request, f);
+	grant_free(&grant);
+	if (r < 0) {
+		session_request_free(&request);
+		return r;
+	}
+	*ret_request = request;
+	return 0;
+}
+
 static void serve_run(struct client *c, struct control_message *m)
 {
 	struct host *h = c->host;
@@ -77,12 +128,8 @@ static void serve_run(struct client *c, struct control_message *m)
 		client_refuse(c, "busy", "this connection has a session already");
 		return;
 	}
-	if (h->session_count >= h->config.sessions_max) {
-		client_refuse(c, "too_many", "as many sessions as sessions_max allows are alive");
-		return;
-	}
-	if (m->fd_count != 3) {
-		client_refuse(c, "bad_request", "session.run needs three descriptors");
+	if (m->fd_count < STREAMS || m->fd_count > STREAMS + 1) {
+		client_refuse(c, "bad_request", "session.run needs three descriptors or four");
 		return;
 	}
 	const char *state = json_string_value(json_object_get(m->body, "state"));
@@ -94,9 +141,11 @@ static void serve_run(struct client *c, struct control_message *m)
 	}
 
 	c->is_answered = false;
-	int r = session_request_parse(m->body, &request, &f);
+	int r = make_request(c, m, &request, &f);
 	if (r == 0)
 		r = session_start(h, &request, &c->who, m->fds, &told, &s, &f);
+	if (r < 0)
+		metric_add(h->metrics->sessions_refused, 1);
 	if (r < 0)
 		client_refuse(c, f.code ? f.code : "failed", f.text[0] ? f.text : strerror(-r));
 	else
@@ -105,13 +154,18 @@ static void serve_run(struct client *c, struct control_message *m)
 
 /* ---- requests about a session ---- */
 
+static bool may_have(const struct client *c, const struct session *s)
+{
+	return c->who.uid == 0 || c->who.uid == session_asker(s);
+}
+
 /* The session that the request names, if the client may have it. */
 static struct session *named_session(struct client *c, const struct control_message *m)
 {
 	const char *id = json_string_value(json_object_get(m->body, "session"));
 	struct session *s = session_find(c->host, id);
 
-	if (s && (c->who.uid == 0 || strcmp(c->session, session_id(s)) == 0))
+	if (s && may_have(c, s))
 		return s;
 	client_refuse(c, "no_session", "no such session is alive");
 	return NULL;
@@ -174,7 +228,8 @@ static void serve_list(struct client *c, struct control_message *m)
 
 	(void)m;
 	for (struct session *s = c->host->sessions; list && s; s = session_next(s))
-		json_array_append_new(list, session_describe(s));
+		if (may_have(c, s))
+			json_array_append_new(list, session_describe(s));
 	client_send(c, json_pack("{s:b, s:o}", "ok", 1, "sessions", list));
 }
 
@@ -190,8 +245,10 @@ static json_t *names(const char *const *list)
 static void serve_info(struct client *c, struct control_message *m)
 {
 	(void)m;
-	client_send(c, json_pack("{s:b, s:s, s:s, s:o, s:o}", "ok", 1, "version", VITRINE_VERSION,
-				 "state", c->host->config.state, "sensors",
+	client_send(c, json_pack("{s:b, s:s, s:s, s:{s:I, s:I}, s:o, s:o}", "ok", 1, "version",
+				 VITRINE_VERSION, "state", c->host->config.state, "pool", "size",
+				 (json_int_t)pool_size(c->host->pool), "ready",
+				 (json_int_t)pool_ready(c->host->pool), "sensors",
 				 names(sensors_names(c->host->sensors)), "missing",
 				 names(sensors_missing(c->host->sensors))));
 }
@@ -199,9 +256,9 @@ static void serve_info(struct client *c, struct control_message *m)
 /* ---- the table ---- */
 
 enum role {
-	ROLE_ROOT,    /* uid 0 */
-	ROLE_OWNER,   /* who started the session (checked with the session's name), or root */
-	ROLE_ANYBODY, /* who can connect */
+	ROLE_GRANTED, /* root, or who a row of the configuration grants it (grant.h) */
+	ROLE_OWNER,   /* the user who started the session (checked with its name), or root */
+	ROLE_ANYBODY, /* who can connect; of sessions only the user's own are told */
 };
 
 static const struct {
@@ -209,7 +266,7 @@ static const struct {
 	enum role role;
 	void (*serve)(struct client *c, struct control_message *m);
 } requests[] = {
-	{"session.run", ROLE_ROOT, serve_run},	    {"session.signal", ROLE_OWNER, serve_signal},
+	{"session.run", ROLE_GRANTED, serve_run},   {"session.signal", ROLE_OWNER, serve_signal},
 	{"session.kill", ROLE_OWNER, serve_kill},   {"exec.resize", ROLE_OWNER, serve_resize},
 	{"session.list", ROLE_ANYBODY, serve_list}, {"daemon.info", ROLE_ANYBODY, serve_info},
 };
@@ -218,13 +275,11 @@ void client_serve(struct client *c, struct control_message *m)
 {
 	const char *name = json_string_value(json_object_get(m->body, "request"));
 
+	metric_add(c->host->metrics->requests, 1);
 	for (size_t i = 0; name && i < sizeof(requests) / sizeof(requests[0]); i++) {
 		if (strcmp(requests[i].name, name) != 0)
 			continue;
-		if (requests[i].role == ROLE_ROOT && c->who.uid != 0)
-			client_refuse(c, "forbidden", "only root may ask for this");
-		else
-			requests[i].serve(c, m);
+		requests[i].serve(c, m);
 		return;
 	}
 	client_refuse(c, "bad_request", "no such request");

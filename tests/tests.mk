@@ -2,7 +2,7 @@
 
 UNIT_SRC := $(wildcard tests/unit/*.c)
 UNIT := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(UNIT_SRC))
-UNIT_LIBS := -lcmocka -ljansson -lcrypto -lz -lbpf -lelf -lseccomp -lcap -lsystemd -lcurl -lzstd -lpcre2-8 -lm -pthread
+UNIT_LIBS := -lcmocka -ljansson -lcrypto -lz -lbpf -lelf -lseccomp -lcap -lsystemd -lcurl -lzstd -lpcre2-8 -lmicrohttpd -lm -lncursesw -lvterm -pthread
 
 $(B)/tests/unit/%: $(B)/obj/tests/unit/%.o $(foreach l,$(LIBS),$(call archive,$(l)))
 	$(call say,LINK,$@)
@@ -96,6 +96,12 @@ bench: deps
 	$(call install_packages,$(DEPS_BENCH) $(DEPS_BENCH_REDACT))
 	$(Q)$(MAKE) --no-print-directory all $(B)/tests/loops $(BENCHES)
 	$(Q)sh tests/bench/bench.sh $(abspath $(B)/bin) $(abspath $(B)/tests) $(ROUNDS)
+	$(Q)$(MAKE) --no-print-directory bench-export
+
+# What sinks cost, beside rsyslog.
+bench-export: all $(B)/tests/bench-export $(B)/tests/bench-null_receiver
+	$(Q)sh tests/receivers.sh build/receivers $(RECEIVERS_BENCH)
+	$(Q)VITRINE_RECEIVERS=$(abspath build/receivers) sh tests/bench/export.sh $(abspath $(B)/bin) $(abspath $(B)/tests)
 
 # How much redaction finds, and what it costs.
 bench-redact: deps
@@ -108,7 +114,7 @@ bench-redact: deps
 FUZZ_SRC := $(filter-out tests/fuzz/driver.c,$(wildcard tests/fuzz/*.c))
 FUZZERS := $(notdir $(FUZZ_SRC:.c=))
 FUZZ_SECONDS ?= 60
-FUZZ_SRC_OF_LIBS = $(record_src) $(redact_src) $(capture_src) $(supervisor_src) $(replay_src) \
+FUZZ_SRC_OF_LIBS = $(record_src) $(redact_src) $(metrics_src) $(capture_src) $(supervisor_src) $(replay_src) \
 	$(project_src) $(sinks_src) $(exporters_src) \
 	supervisor/sandbox/syscall_policy.c supervisor/sandbox/syscall_arguments.c
 FUZZ_OBJ = $(patsubst %.c,$(B)/fuzz/obj/%.o,$(filter-out supervisor/capture/sensors.c,$(FUZZ_SRC_OF_LIBS)))
@@ -156,7 +162,7 @@ CPPCHECK_BLIND := --suppress=missingIncludeSystem --suppress=normalCheckLevelMax
 
 lint: deps
 	$(call install_packages,$(DEPS_LINT))
-	$(Q)tests/lint/arrows.sh && tests/lint/banned.sh && tests/lint/size.sh
+	$(Q)tests/lint/arrows.sh && tests/lint/banned.sh && tests/lint/size.sh && tests/lint/debian.sh
 	$(Q)clang-format --dry-run -Werror $(C_FILES)
 	$(Q)shellcheck -x -S warning $(shell git ls-files '*.sh' 'tests/e2e/*.t' 'tests/soak/*.t')
 	$(Q)$(MAKE) --no-print-directory compile_commands.json
@@ -176,4 +182,4 @@ check: deps deps-kernels
 	$(Q)$(MAKE) --no-print-directory check-kernels KERNELS=$(firstword $(KERNELS))
 
 check-style:
-	$(Q)tests/lint/arrows.sh && tests/lint/banned.sh && tests/lint/size.sh
+	$(Q)tests/lint/arrows.sh && tests/lint/banned.sh && tests/lint/size.sh && tests/lint/debian.sh
