@@ -340,6 +340,7 @@ const struct command command_run = {
 		{"env", 0, "NAME=VALUE", "a variable of the command's environment", OPTION_TEXTS, AT(env)},
 		{"secret", 0, "NAME=SOURCE[,KEY=VALUE...]", "a secret of the command that the record never holds, from env:VAR, "
 		 "file:PATH or fd:N", OPTION_TEXTS, AT(secrets)},
+		{"redact-output", 0, NULL, "print the command's output as the record has it, without secrets", OPTION_FLAG, AT(redact_output)},
 		{"limit", 0, "KEY=VALUE[,KEY=VALUE...]", "what the session may use at most", OPTION_TEXTS, AT(limits)},
 		{"tty", 0, NULL, "give the command a terminal", OPTION_SET, AT(tty), .value = 1},
 		{"no-tty", 0, NULL, "give it none, even on a terminal", OPTION_SET, AT(tty), .value = 0},
@@ -355,7 +356,9 @@ const struct command command_run = {
 		"vitrine run starts COMMAND in a sandbox: namespaces, a root file system of its own over the host's programs, "
 		"no network, no privileges. What it does is recorded from outside, by the kernel and by vitrined, and can be "
 		"read with vitrine replay, also while it runs.\n\n"
-		"Standard input, output and error are the command's, byte by byte, and are recorded. Where input and output "
+		"Standard input, output and error are the command's, byte by byte, and are recorded. With --redact-output what redaction "
+		"cuts from the record is cut from what is printed too; what looks like the beginning of a secret is held back until it "
+		"is clear what it is, one or two letters for 0.2 s and more for up to 10 s. Where input and output "
 		"are terminals the command gets a terminal of its own. The command runs as user agent, in /workspace if "
 		"there is one, with PATH, HOME, USER, LANG, TERM and what was given in its environment.\n\n"
 		"SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on to the command; the second of them kills the session. When "

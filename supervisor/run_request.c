@@ -331,6 +331,8 @@ int run_request_make(const struct run_options *o, int argument_count, char **com
 	add_choice(message, "net", run_nets, o->net);
 	add_choice(message, "on_loss", run_losses, o->on_loss);
 	add_choice(message, "user", run_users, o->user);
+	if (o->redact_output)
+		json_object_set_new(message, "redact_output", json_string("yes"));
 
 	int r = add_map(message, "env", "--env", &o->env, ret_fault);
 	if (r == 0)

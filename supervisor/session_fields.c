@@ -80,6 +80,14 @@ static void put_host(json_t *fields)
 	put_boot_id(fields);
 }
 
+static void put_doctor(json_t *fields, const struct doctor_report *report)
+{
+	if (!report)
+		return;
+	put(fields, "doctor_sha256", doctor_report_digest(report));
+	json_object_set_new(fields, "degraded", doctor_report_degraded(report));
+}
+
 static json_t *sensors_array(const struct sensors *sensors)
 {
 	json_t *array = json_array();
@@ -141,6 +149,7 @@ json_t *session_start_fields(const struct session *s)
 	put(fields, "source", "tracepoint");
 	json_object_set_new(fields, "sensors", sensors_array(s->host->sensors));
 	put_host(fields);
+	put_doctor(fields, s->host->doctor);
 	return take(fields);
 }
 

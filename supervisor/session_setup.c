@@ -322,6 +322,8 @@ static int make_key(struct session *s, struct fault *f)
 
 int session_set_up(struct session *s, const int fds[3], struct fault *f)
 {
+	if (s->host->doctor)
+		doctor_report_refresh(s->host->doctor);
 	int r = take_from_pool(s) ? 0 : take_slot(s, f);
 	if (r < 0)
 		return r;

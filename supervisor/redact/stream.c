@@ -403,6 +403,21 @@ int streams_pass(struct redactor *r, const struct event *e, redact_emit *emit, v
 	return pass(r, stream, e, emit, context);
 }
 
+int streams_end(struct redactor *r, const struct event *e, redact_emit *emit, void *context)
+{
+	struct bytes name = event_bytes(e, FIELD_stream);
+
+	for (size_t i = 0; i < STREAMS_MOST; i++) {
+		struct stream *stream = &r->streams->streams[i];
+
+		if (!is_stream(stream, e, name))
+			continue;
+		arena_reset(r->arena);
+		return flush_stream(r, stream, UINT64_MAX, emit, context);
+	}
+	return 0;
+}
+
 int streams_flush(struct redactor *r, uint64_t now_ns, redact_emit *emit, void *context)
 {
 	struct streams *s = r->streams;

@@ -58,4 +58,25 @@ second=$(replay --kind session.start | sed 's/.*"redact_key":"\([0-9a-f]*\)".*/\
 ok $? 'then tags are others, and the record names the key'
 is 'who has the value and the keys finds it under each' "$second  $new $first  $old " "$(printf %s "$TOKEN" | "$bin/vitrine" redact tag --state "$state" | tr '\n' ' ')"
 
+# What is printed: the command's own bytes, or with --redact-output what the record has.
+cat >"$work/print.sh" <<'EOP'
+echo "before $E after"
+printf %s "$E" | cut -c1-9 | tr -d '\n'
+sleep 0.4
+printf '%s and the rest\n' "$(printf %s "$E" | cut -c10-)"
+seq 1 20000
+printf 'ends with %s' "$E" >&2
+EOP
+# shellcheck disable=SC2016
+run --quiet --secret E=env:TOKEN -- sh -c "$(cat "$work/print.sh")" >"$work/out" 2>"$work/err"
+E=$TOKEN sh -c "$(cat "$work/print.sh")" >"$work/plain" 2>"$work/plain-err"
+cmp -s "$work/plain" "$work/out" && cmp -s "$work/plain-err" "$work/err"
+ok $? 'output is byte for byte what the command wrote'
+run --quiet --redact-output --secret E=env:TOKEN -- sh -c "$(cat "$work/print.sh")" >"$work/out" 2>"$work/err"
+for stream in plain plain-err; do
+	sed "s/$TOKEN/[REDACTED:E:$new]/" "$work/$stream" >"$work/want"
+	cmp "$work/want" "$work/$([ $stream = plain ] && echo out || echo err)" >"$work/log" 2>&1
+	ok $? "with --redact-output it is all there but the secret ($stream)"
+done
+
 done_testing
