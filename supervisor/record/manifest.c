@@ -181,7 +181,8 @@ static bool is_ending(int session_dir_fd, const struct manifest *m)
 	struct stat st;
 
 	return m->state != SESSION_ENDED && fstat(session_dir_fd, &st) == 0 &&
-	       (st.st_mode & ENDING) && m->supervisor_pid > 0 && (kill((pid_t)m->supervisor_pid, 0) == 0 || errno == EPERM);
+	       (st.st_mode & ENDING) && m->supervisor_pid > 0 &&
+	       (kill((pid_t)m->supervisor_pid, 0) == 0 || errno == EPERM);
 }
 
 static int read_once(int session_dir_fd, struct manifest *ret_manifest)

@@ -117,8 +117,8 @@ static int make_cgroups(struct sandbox *s, struct making *m)
 
 	s->root_fd = fcntl(m->root->fd, F_DUPFD_CLOEXEC, 0);
 	int r = s->root_fd < 0 ? -errno
-			       : cgroup_make(s->root_fd, s->id, s->info.uid_base,
-					     &s->info.cgroup_fd, &s->info.cgroup);
+			       : cgroup_make_held(s->root_fd, s->id, s->info.uid_base,
+						  &s->info.cgroup_fd, &s->info.cgroup);
 	if (r == 0) {
 		s->made_cgroup = true;
 		s->info.freeze_fd =
