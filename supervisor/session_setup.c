@@ -4,6 +4,7 @@
  * directory, which holds the record of the failure.
  */
 #include "session_state.h"
+#include "record/crash.h"
 
 #include "control.h"
 #include "jansson_cleanup.h"
@@ -317,6 +318,7 @@ int session_set_up(struct session *s, const int fds[3], struct fault *f)
 		return r;
 	phases_mark(s->phases, "slot");
 	r = make_directory(s, f);
+	crash_point();
 	phases_mark(s->phases, "directory");
 	if (r == 0)
 		r = check_workspace(s, f);
@@ -326,9 +328,11 @@ int session_set_up(struct session *s, const int fds[3], struct fault *f)
 		r = make_sandbox(s, f);
 	if (r == 0)
 		r = start_watch(s, f);
+	crash_point();
 	phases_mark(s->phases, "watch");
 	if (r == 0)
 		r = open_streams(s, fds, f);
+	crash_point();
 	phases_mark(s->phases, "streams");
 	if (r == 0)
 		r = make_key(s, f);
@@ -355,8 +359,10 @@ void session_tear_down(struct session *s)
 		s->is_watched = false;
 		host_unwatch(h);
 	}
+	crash_point();
 	sandbox_free(s->sandbox);
 	s->sandbox = NULL;
+	crash_point();
 	template_use_end(&s->template);
 	if (s->slot_fd >= 0)
 		close(s->slot_fd);

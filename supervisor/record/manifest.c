@@ -2,6 +2,7 @@
  * manifest.json of one session: read strictly, written whole or not at all.
  */
 #include "cleanup.h"
+#include "crash.h"
 #include "jansson_cleanup.h"
 #include "json_put.h"
 #include "printable.h"
@@ -15,7 +16,7 @@
 #include <time.h>
 
 #define NAME "manifest.json"
-#define TEMPORARY "manifest.json.tmp"
+#define TEMPORARY MANIFEST_TEMPORARY
 #define BEFORE "manifest.json.before" /* until the one that took its place is on disk */
 #define ENDING S_ISVTX /* of the directory, between the end of a session and that of its record */
 #define ENDING_PAUSE_NS 2000000
@@ -272,6 +273,7 @@ static int take_place(int session_dir_fd)
 		return -errno;
 	if (linkat(session_dir_fd, NAME, session_dir_fd, BEFORE, 0) && errno != ENOENT)
 		return -errno;
+	crash_point();
 	return renameat(session_dir_fd, TEMPORARY, session_dir_fd, NAME) ? -errno : 0;
 }
 
@@ -290,7 +292,9 @@ int manifest_put(int session_dir_fd, const struct manifest *m, int *ret_fd)
 		    0640);
 	if (fd < 0)
 		return -errno;
+	crash_point();
 	r = write_file(fd, text.text, text.length);
+	crash_point();
 	if (!r)
 		r = take_place(session_dir_fd);
 	if (r) {
@@ -303,8 +307,10 @@ int manifest_put(int session_dir_fd, const struct manifest *m, int *ret_fd)
 
 int manifest_settle(int session_dir_fd, int fd)
 {
+	crash_point();
 	if (fsync(fd) || fsync(session_dir_fd))
 		return -errno;
+	crash_point();
 	if (unlinkat(session_dir_fd, BEFORE, 0) && errno != ENOENT)
 		return -errno;
 	return 0;

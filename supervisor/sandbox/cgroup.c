@@ -4,6 +4,7 @@
  * Processes are started in their cgroup and never moved: a move waits 5 to 7 ms for a grace period.
  */
 #include "cgroup.h"
+#include "../record/crash.h"
 
 #include "../record/cleanup.h"
 #include "cgroup1.h"
@@ -123,6 +124,7 @@ int cgroup_make(int parent_fd, const char *name, uid_t owner, int *ret_fd, uint6
 	if (mkdirat(parent_fd, name, 0755) < 0)
 		return -errno;
 
+	crash_point();
 	struct stat st;
 	cleanup(close_fd) int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0 || fchownat(fd, "cgroup.procs", owner, owner, 0) < 0) {
@@ -231,9 +233,11 @@ int cgroup_kill(int fd, int last_pidfd)
 {
 	struct pollfd p = {.fd = last_pidfd, .events = POLLIN};
 
+	crash_point();
 	int r = cgroup_write(fd, "cgroup.kill", "1");
 	if (r < 0)
 		return r;
+	crash_point();
 	if (last_pidfd >= 0)
 		poll(&p, 1, EMPTY_TIMEOUT_MS);
 	return wait_empty(fd, EMPTY_TIMEOUT_MS);
@@ -273,6 +277,7 @@ static int remove_children(int fd)
 
 int cgroup_remove(int parent_fd, const char *name)
 {
+	crash_point();
 	if (unlinkat(parent_fd, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
 		return 0;
 
