@@ -105,13 +105,23 @@ static int record_ready(struct session *s)
 			      json_pack("{s:{s:I}}", "usage", "wall_ns", (json_int_t)took_ns));
 }
 
+static int guard_secrets(struct session *s)
+{
+	struct fault why = {0};
+	int r = session_guard_secrets(s, &why);
+
+	if (r < 0)
+		session_decide_failed(s, "secrets", r, why.text);
+	return r;
+}
+
 /*
  * What the recorder has to know before the command runs; it is told at once, with the opening,
  * whatever the sandbox still needs.
  */
 static void tell_recorder(struct session *s)
 {
-	if (record_start(s) < 0 || s->is_bare)
+	if (record_start(s) < 0 || s->is_bare || session_record_secrets(s) < 0)
 		return;
 	int r = s->exec_cgroup ? 0
 			       : sandbox_prepare_exec(s->sandbox, SESSION_EXEC, &s->exec_cgroup);
@@ -128,8 +138,11 @@ static void tell_recorder(struct session *s)
 
 static int run(struct session *s)
 {
+	int r = guard_secrets(s);
+	if (r < 0)
+		return r;
 	s->is_ready = true;
-	int r = record_ready(s);
+	r = record_ready(s);
 	if (r < 0)
 		return session_decide_failed(s, "record", r, NULL), r;
 	if (s->client.started)

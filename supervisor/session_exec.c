@@ -125,11 +125,12 @@ static int on_status(sd_event_source *source, int fd, uint32_t events, void *con
 static int start_command(struct session *s, int *ret_master)
 {
 	const struct session_request *r = &s->request;
+	cleanup(free) const char **env = session_secrets_env(&r->secrets, r->env);
 	struct sandbox_error error = {0};
 	struct sandbox_command command = {
 		.exec = SESSION_EXEC,
 		.argv = (const char *const *)r->argv,
-		.env = (const char *const *)r->env,
+		.env = env,
 		.cwd = r->cwd,
 		.as_root = strcmp(r->policy.user, "root") == 0,
 		.stdin_fd = s->streams.session[0],
@@ -139,7 +140,7 @@ static int start_command(struct session *s, int *ret_master)
 		.columns = r->columns,
 		.rows = r->rows,
 	};
-	int e = sandbox_exec(s->sandbox, &command, ret_master, &error);
+	int e = env ? sandbox_exec(s->sandbox, &command, ret_master, &error) : -ENOMEM;
 
 	if (e < 0)
 		session_decide_failed(s, error.step ? error.step : "sandbox", e, error.text);

@@ -3,6 +3,7 @@
 
 #include "sandbox/phases.h"
 #include "session.h"
+#include "secret_files.h"
 #include "session_dir.h"
 #include "streams.h"
 #include "templates.h"
@@ -38,6 +39,7 @@ struct session {
 	uint32_t slot;
 	struct template_use template; /* .root_fd -1: the host's system */
 	struct sandbox *sandbox;      /* NULL: none, or no more */
+	struct secret_files *secret_files;
 	bool is_watched;
 	struct sensors_session watch;
 	uint64_t missed_before; /* missed runs of all programs when it began */
@@ -93,6 +95,14 @@ json_t *session_exec_fields(const struct session *s);
 /* Put name, tenant and command into the manifest, redacted; the command as JSON text that is not
  * longer than a list of sessions can bear. 0 or -errno. */
 int session_manifest_texts(const struct session *s, struct manifest *m);
+
+/* session_secret.c */
+
+/* Make the files of the secrets, and when the sandbox stands, guard them. 0 or -errno with words. */
+int session_make_secrets(struct session *s, struct fault *f);
+int session_guard_secrets(struct session *s, struct fault *f);
+/* Record how each secret is given. 0 or -errno. */
+int session_record_secrets(struct session *s);
 
 /* session.c */
 

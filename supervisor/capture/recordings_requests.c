@@ -132,6 +132,7 @@ static int read_options(struct call *c, struct recording_options *o)
 	o->on_loss = on_loss;
 	o->output = output;
 	o->watch_reads = json_object_get(c->body, "watch_reads");
+	o->redact_output = json_is_true(json_object_get(c->body, "redact_output"));
 	o->redact_off = json_object_get(c->body, "redact_off");
 	o->redact_rules = json_object_get(c->body, "redact_rules");
 	read_calls(json_object_get(c->body, "seccomp_deny"), &o->syscalls.denied);
@@ -193,6 +194,21 @@ static int serve_open(struct call *c)
 	if (recording_is_ended(recording))
 		json_object_set_new(c->reply, "ended", json_true());
 	return 0;
+}
+
+static int serve_sign(struct call *c)
+{
+	const struct checkpoints_key *given = NULL;
+	uint8_t seed[SIGN_SEED_SIZE] = {0};
+	struct checkpoints_key key;
+	int e = read_signing(c, seed, &key, &given);
+
+	if (e == 0 && !given)
+		e = call_refuse(c, -EINVAL, "no key to sign with");
+	if (e == 0)
+		e = recording_sign(c->recording, given, &c->why);
+	explicit_bzero(seed, sizeof(seed));
+	return e;
 }
 
 static int serve_event(struct call *c)
@@ -420,6 +436,7 @@ static const struct {
 } requests[] = {
 	{"start", "started", NEEDS_NOTHING, false, call_serve_start},
 	{"open", "opened", NEEDS_START, false, serve_open},
+	{"sign", NULL, NEEDS_SESSION, false, serve_sign},
 	{"event", NULL, NEEDS_SESSION, false, serve_event},
 	{"exec", "execed", NEEDS_SESSION, false, serve_exec},
 	{"tty", NULL, NEEDS_SESSION, false, serve_tty},
