@@ -62,7 +62,7 @@ size_t leftovers_finish(struct host *h)
 	if (r < 0)
 		log_write(&h->log, LOG_LEVEL_WARNING,
 			  "cgroups that nobody holds cannot be removed: %s", strerror(-r));
-	session_dir_remove_empty(h->sessions_fd);
+	session_dir_tidy(h->sessions_fd);
 	r = store_list(h->state_fd, &list, &count, &unreadable);
 	if (r < 0) {
 		log_write(&h->log, LOG_LEVEL_WARNING, "%s: %s", h->config.state, strerror(-r));

@@ -197,7 +197,10 @@ void session_close_record(struct session *s)
 	s->stage = SESSION_CLOSING;
 	crash_point();
 	recorder_close(h->recorder, s->manifest.id, verdict_fields(&s->verdict));
-	crash_point();
+
+	/* While the recorder writes the end. */
+	session_remove_sandbox(s);
+	phases_mark(s->phases, "removed");
 }
 
 /* A step of the set-up failed after the record was open. */

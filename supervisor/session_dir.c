@@ -117,7 +117,7 @@ static bool is_empty(int fd)
 	return dir != NULL;
 }
 
-void session_dir_remove_empty(int sessions_fd)
+void session_dir_tidy(int sessions_fd)
 {
 	int copy = openat(sessions_fd, ".", O_DIRECTORY | O_RDONLY | O_CLOEXEC);
 	cleanup(closedir) DIR *dir = copy < 0 ? NULL : fdopendir(copy);
@@ -131,5 +131,7 @@ void session_dir_remove_empty(int sessions_fd)
 			continue;
 		if (is_empty(fd))
 			session_dir_remove(sessions_fd, fd, entry->d_name);
+		else
+			manifest_settle_again(fd); /* readers do not mind */
 	}
 }

@@ -29,5 +29,5 @@ int session_dir_open(int sessions_fd, const char *id, int *ret_fd);
 /* Remove a session that never had a record. */
 void session_dir_remove(int sessions_fd, int fd, const char *id);
 
-/* Remove all that a supervisor has made and died before it had written a manifest. */
-void session_dir_remove_empty(int sessions_fd);
+/* Finish what supervisors died over: remove what has no manifest yet, and settle manifests. */
+void session_dir_tidy(int sessions_fd);

@@ -316,6 +316,14 @@ int manifest_settle(int session_dir_fd, int fd)
 	return 0;
 }
 
+int manifest_settle_again(int session_dir_fd)
+{
+	if (faccessat(session_dir_fd, BEFORE, F_OK, AT_SYMLINK_NOFOLLOW))
+		return errno == ENOENT ? 0 : -errno;
+	cleanup(close_fd) int fd = openat(session_dir_fd, NAME, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? -errno : manifest_settle(session_dir_fd, fd);
+}
+
 int manifest_write(int session_dir_fd, const struct manifest *m)
 {
 	cleanup(close_fd) int fd = -1;

@@ -11,7 +11,7 @@ pool_ready() {
 check 'the pool is filled' settled 2 pool_ready
 check 'sessions take from it' in_a_row 3
 check 'and it is filled again' settled 2 pool_ready
-before=$(own)
+before=$(own_settled)
 check 'forty sessions in a row' in_a_row 40
 check 'and nothing has grown' settled "$before" own
 

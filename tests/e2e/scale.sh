@@ -41,7 +41,7 @@ snapshot() {
 	done
 	echo "processes $(pgrep -P "$daemon" | wc -l)"
 	echo "inits $(pgrep -P "$launcher" | wc -l)"
-	echo "cgroups $(ls -d "$cgroups"/*/ 2>/dev/null | while read -r dir; do flock -n "$dir" true || echo held; done | wc -l)"
+	echo "cgroups $(ls -d "$cgroups"/*/ 2>/dev/null | while read -r dir; do flock -n "$dir" true 2>/dev/null || echo held; done | wc -l)"
 	echo "rings $(ls -l "/proc/$daemon/fd" | grep -c bpf-map)"
 	echo "loops $(losetup -a 2>/dev/null | wc -l)"
 	echo "pins $(find /sys/fs/bpf -mindepth 1 2>/dev/null | wc -l)"
@@ -60,6 +60,19 @@ settled() {
 		[ $tries -lt 300 ] || { echo "want: $want"; echo "have: $("$@")"; return 1; }
 		sleep 0.1
 	done
+}
+
+# What the daemon's own is, once it has not changed for two seconds: sensors stay attached for a second after a session.
+own_settled() {
+	now=$(own)
+	same=0
+	while [ $same -lt 20 ]; do
+		sleep 0.1
+		before=$now
+		now=$(own)
+		if [ "$now" = "$before" ]; then same=$((same + 1)); else same=0; fi
+	done
+	echo "$now"
 }
 
 # in_a_row N: so many sessions, one after another.

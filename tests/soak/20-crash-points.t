@@ -30,13 +30,19 @@ sessions() {
 	ls "$state/sessions" 2>/dev/null
 }
 
+# Sandboxes that nobody holds; those that another daemon just makes are not held for a moment either.
+strays() {
+	for dir in "$cgroups"/*/; do
+		[ -d "$dir" ] && grep -qs '^populated 0' "$dir/cgroup.events" && flock -n "$dir" true && echo "cgroup $dir"
+	done
+}
+
 # What may not be there when a daemon has started after a crash and ended.
 leftovers() {
 	pgrep -f "$marker" >/dev/null && echo "a process of the session"
 	grep -q "$work" /proc/mounts && echo "a mount"
-	for dir in "$cgroups"/*/; do
-		[ -d "$dir" ] && grep -qs '^populated 0' "$dir/cgroup.events" && flock -n "$dir" true && echo "cgroup $dir"
-	done
+	strays >"$work/strays"
+	[ ! -s "$work/strays" ] || { sleep 1; strays | grep -Fxf "$work/strays"; }
 	for id in $(sessions); do
 		for dir in "$cgroups/$id" /sys/fs/cgroup/*/vitrine/"$id"; do
 			[ ! -d "$dir" ] || echo "cgroup $dir"
@@ -44,6 +50,15 @@ leftovers() {
 		grep -qs '"state": "ended"' "$state/sessions/$id/manifest.json" || echo "session $id has not ended"
 	done
 	find "$state/sessions" -name '*.tmp' -o -name '*.before' 2>/dev/null
+}
+
+# The recorder of the killed daemon may still be writing: its record is finished when it has let go.
+all_ended() {
+	tries=0
+	while [ $tries -lt 200 ] && [ -n "$(grep -sL '"state": "ended"' "$state"/sessions/*/manifest.json)" ]; do
+		sleep 0.1
+		tries=$((tries + 1))
+	done
 }
 
 # Every session's record ends, once.
@@ -72,6 +87,7 @@ walk() {
 		status=$?
 		unset VITRINE_CRASH_AT
 		start "$bin"
+		all_ended
 		stop
 		leftovers | sed "s/^/point $at: /" >>"$work/left"
 	done

@@ -10,7 +10,7 @@ for pool in 0 4; do
 	start_daemon --pool $pool
 	in_a_row 50 # what is made at first use is made
 	check "pool of $pool: its sandboxes are there" settled $pool eval 'pgrep -P "$launcher" | wc -l'
-	before=$(own)
+	before=$(own_settled)
 	kb_before=$(private_kb "$daemon")
 	recorder_before=$(private_kb "$recorder")
 	check "pool of $pool: $row sessions in a row" in_a_row "$row"
@@ -28,7 +28,7 @@ done
 # Half a thousand at once.
 start_daemon
 in_a_row 20
-before=$(own)
+before=$(own_settled)
 rings_before=$(ls -l "/proc/$daemon/fd" | grep -c bpf-map)
 own_kb() {
 	echo $(($(private_kb "$daemon") + $(private_kb "$recorder") + $(private_kb "$resolver") + $(private_kb "$launcher")))
