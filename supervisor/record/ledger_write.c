@@ -361,7 +361,7 @@ int ledger_settle(const char *state)
 	cleanup(ledger) struct ledger l = {.fd = -1};
 	int r = ledger_lock(state, 0, &l);
 
-	if (!r && !l.has_last)
+	if (r == -ENOENT || (!r && !l.has_last))
 		return 0;
 	if (!r && flock(l.fd, LOCK_UN))
 		r = -errno;
