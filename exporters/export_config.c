@@ -5,13 +5,13 @@
 #include "place.h"
 
 #include "../supervisor/record/cleanup.h"
+#include "../supervisor/record/hash.h"
 #include "../supervisor/record/jansson_cleanup.h"
 #include "../supervisor/record/store.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <openssl/crypto.h>
-#include <openssl/evp.h>
 #include <string.h>
 
 #define FILE_MAX (1024 * 1024)
@@ -130,7 +130,7 @@ static void borrow_values(struct sink_config *s)
 
 /* ---- what is the same ---- */
 
-static int take_secrets(EVP_MD_CTX *hash, const struct knob *table, const json_t *values,
+static int take_secrets(struct hash *hash, const struct knob *table, const json_t *values,
 			struct knob_fault *f)
 {
 	for (; table->name; table++) {
@@ -138,10 +138,10 @@ static int take_secrets(EVP_MD_CTX *hash, const struct knob *table, const json_t
 		int r = table->type == KNOB_SECRET ? knob_secret(values, table->name, &secret, f)
 						   : 0;
 
-		if (r == 0 && secret && !EVP_DigestUpdate(hash, secret, strlen(secret) + 1))
-			r = -ENOMEM;
-		if (secret)
+		if (secret) {
+			hash_add(hash, secret, strlen(secret) + 1);
 			OPENSSL_cleanse(secret, strlen(secret));
+		}
 		free(secret);
 		if (r < 0)
 			return r;
@@ -151,16 +151,16 @@ static int take_secrets(EVP_MD_CTX *hash, const struct knob *table, const json_t
 
 static int take_print(struct sink_config *s, struct knob_fault *f)
 {
-	EVP_MD_CTX *hash = EVP_MD_CTX_new();
 	cleanup(free) char *text = json_dumps(s->values, JSON_COMPACT | JSON_SORT_KEYS);
-	int r = -ENOMEM;
+	struct hash hash;
+	int r;
 
-	if (hash && text && EVP_DigestInit_ex(hash, EVP_sha256(), NULL) &&
-	    EVP_DigestUpdate(hash, text, strlen(text) + 1))
-		r = take_secrets(hash, s->type->knobs, s->values, f);
-	if (r == 0 && !EVP_DigestFinal_ex(hash, s->print, NULL))
-		r = -ENOMEM;
-	EVP_MD_CTX_free(hash);
+	if (!text)
+		return -ENOMEM;
+	hash_begin(&hash);
+	hash_add(&hash, text, strlen(text) + 1);
+	r = take_secrets(&hash, s->type->knobs, s->values, f);
+	hash_end(&hash, s->print);
 	return r;
 }
 

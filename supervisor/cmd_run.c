@@ -6,6 +6,7 @@
 #include "control.h"
 #include "jansson_cleanup.h"
 #include "record/cleanup.h"
+#include "record/core_dump.h"
 #include "run_request.h"
 #include "terminal.h"
 #include "verdict.h"
@@ -337,8 +338,9 @@ const struct command command_run = {
 		{"on-loss", 0, "WHAT", "what happens before a record would be lost", OPTION_CHOICE, AT(on_loss),
 		 .choices = run_losses},
 		{"env", 0, "NAME=VALUE", "a variable of the command's environment", OPTION_TEXTS, AT(env)},
-		{"secret", 0, "NAME=SOURCE", "a secret in the command's environment that the record never holds, from "
-		 "env:VAR or file:PATH", OPTION_TEXTS, AT(secrets)},
+		{"secret", 0, "NAME=SOURCE[,KEY=VALUE...]", "a secret of the command that the record never holds, from env:VAR, "
+		 "file:PATH or fd:N", OPTION_TEXTS, AT(secrets)},
+		{"redact-output", 0, NULL, "print the command's output as the record has it, without secrets", OPTION_FLAG, AT(redact_output)},
 		{"limit", 0, "KEY=VALUE[,KEY=VALUE...]", "what the session may use at most", OPTION_TEXTS, AT(limits)},
 		{"tty", 0, NULL, "give the command a terminal", OPTION_SET, AT(tty), .value = 1},
 		{"no-tty", 0, NULL, "give it none, even on a terminal", OPTION_SET, AT(tty), .value = 0},
@@ -354,13 +356,13 @@ const struct command command_run = {
 		"vitrine run starts COMMAND in a sandbox: namespaces, a root file system of its own over the host's programs, "
 		"no network, no privileges. What it does is recorded from outside, by the kernel and by vitrined, and can be "
 		"read with vitrine replay, also while it runs.\n\n"
-		"Standard input, output and error are the command's, byte by byte, and are recorded. Where input and output "
+		"Standard input, output and error are the command's, byte by byte, and are recorded. With --redact-output what redaction "
+		"cuts from the record is cut from what is printed too; what looks like the beginning of a secret is held back until it "
+		"is clear what it is, one or two letters for 0.2 s and more for up to 10 s. Where input and output "
 		"are terminals the command gets a terminal of its own. The command runs as user agent, in /workspace if "
 		"there is one, with PATH, HOME, USER, LANG, TERM and what was given in its environment.\n\n"
 		"SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on to the command; the second of them kills the session. When "
 		"the command has ended, whatever it left running is killed.\n\n"
-		"A secret is put into the command's environment under its name. One newline at the end of a file is not part "
-		"of the secret. Values of less than 8 bytes are refused: they would be found where they are not.\n\n"
 		"Where no vitrined listens and the user is root, a private one serves this run and ends with it. Members of group "
 		"vitrine run sessions by a vitrined that listens, as far as its configuration lets them: see vitrined(8).",
 	.sections = (const struct command_section[]){
@@ -385,10 +387,29 @@ const struct command command_run = {
 		 "  files      open files of each process\n"
 		 "  file_size  bytes of each file; who writes past it gets SIGXFSZ\n"
 		 "  output     bytes that the command writes to its streams; then everything is killed"},
+		{"SECRETS",
+		 "--secret NAME=SOURCE gives the command a secret, and cuts it from the record in whatever form it turns up. SOURCE is "
+		 "env:VAR, file:PATH, or fd:N for a descriptor that the caller has opened; one newline at the end of a file is not part "
+		 "of the secret. No value is ever an argument of a program of vitrine's. Values of less than 8 bytes are refused: they "
+		 "would be found where they are not. Keys and values behind the source say how the command gets it:\n\n"
+		 "  as=env     a variable NAME of its environment (if nothing is said)\n"
+		 "  as=file    a file, in memory only; the variable NAME_FILE says where\n"
+		 "  path=PATH  of the file, below /run/secrets (/run/secrets/NAME)\n"
+		 "  mode=0400  permissions of the file\n"
+		 "  owner=agent, or root: whose file it is\n"
+		 "  only=PROG  the one program that may open the file, by its absolute path in the session\n"
+		 "  ttl=10m    the file is overwritten and removed after that time\n\n"
+		 "The last five are of files alone: an environment is inherited, and cannot be taken back. With only, each open asks "
+		 "vitrined, which lets pass what the kernel says runs that very file, and records any other as an attempt; of a script "
+		 "that is its interpreter. It keeps a secret from other programs. It cannot keep it from who makes that program "
+		 "hand it on (a hook, a plug-in, a preloaded library), nor does it know what a process that has read it does then. "
+		 "What has expired is still cut from the record: somebody may have read it in time. A secret, how it was given and when "
+		 "it expired are records (secret.give, secret.expire), with names and never a value."},
 		{"EXAMPLES",
 		 "  vitrine run --workspace . -- make test\n"
 		 "  vitrine run --limit memory=512M,pids=64,cpu=1.5,wall=10m -- ./agent\n"
-		 "  vitrine run --secret TOKEN=env:TOKEN --json --quiet -- ./agent --task task.md"},
+		 "  vitrine run --secret TOKEN=env:TOKEN --json --quiet -- ./agent --task task.md\n"
+		 "  vitrine run --secret DEPLOY_KEY=file:key.pem,as=file,only=/usr/bin/ssh,ttl=10m -- ./agent"},
 		{0},
 	},
 	.run = run_run,

@@ -1,6 +1,4 @@
-/*
- * The table of the configuration's keys, and the deployment key that it names.
- */
+/* The table of the configuration's keys. */
 #include "config.h"
 
 #include "control.h"
@@ -8,13 +6,7 @@
 #include "record/store.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <string.h>
-#include <sys/random.h>
-#include <sys/stat.h>
-
-#define KEY_SIZE 32
 
 static const char *const log_levels[] = {"notice", "debug", NULL};
 
@@ -127,64 +119,5 @@ int config_load(const char *file, const json_t *overrides, struct config *ret_co
 
 	*ret_config = c;
 	c = (struct config){0};
-	return 0;
-}
-
-/* Write a new key under a name of its own, whole and on disk before it gets @path. */
-static int write_key(const char *name, uint8_t ret_key[KEY_SIZE])
-{
-	cleanup(close_fd) int fd =
-		open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return -errno;
-
-	if (getrandom(ret_key, KEY_SIZE, 0) != KEY_SIZE)
-		return -EIO;
-	ssize_t n = write(fd, ret_key, KEY_SIZE);
-	if (n != KEY_SIZE)
-		return n < 0 ? -errno : -ENOSPC;
-	return fsync(fd) < 0 ? -errno : 0;
-}
-
-/* Of two daemons that start at once one makes the key, and the other reads it. */
-static int make_key(const char *path, struct fault *ret_fault)
-{
-	char name[PATH_MAX];
-	uint8_t key[KEY_SIZE];
-
-	if (snprintf(name, sizeof(name), "%s.%d", path, getpid()) >= (int)sizeof(name))
-		return fault_set(ret_fault, -ENAMETOOLONG, "no_key", "%s: name is too long", path);
-	unlink(name);
-	int r = write_key(name, key);
-	if (r == 0 && link(name, path) < 0 && errno != EEXIST)
-		r = -errno;
-	unlink(name);
-	explicit_bzero(key, sizeof(key));
-	return r < 0 ? fault_set(ret_fault, r, "no_key", "%s: %s", path, strerror(-r)) : 0;
-}
-
-int config_load_key(const char *path, uint8_t ret_key[32], struct fault *ret_fault)
-{
-	struct stat st;
-	uint8_t key[KEY_SIZE + 1];
-
-	if (access(path, F_OK) < 0) {
-		int r = make_key(path, ret_fault);
-		if (r < 0)
-			return r;
-	}
-	cleanup(close_fd) int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return fault_set(ret_fault, -errno, "no_key", "%s: %s", path, strerror(errno));
-	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077))
-		return fault_set(ret_fault, -EPERM, "no_key",
-				 "%s: the deployment key has to be a file of root with mode 0600",
-				 path);
-	ssize_t n = read(fd, key, sizeof(key));
-	if (n != KEY_SIZE)
-		return fault_set(ret_fault, -EINVAL, "no_key",
-				 "%s: the deployment key has to be 32 bytes long", path);
-	memcpy(ret_key, key, KEY_SIZE);
-	explicit_bzero(key, sizeof(key));
 	return 0;
 }

@@ -31,10 +31,3 @@ struct config {
 int config_load(const char *file, const json_t *overrides, struct config *ret_config,
 		struct fault *ret_fault);
 void config_free(struct config *c);
-
-/*
- * The deployment key of 32 bytes: read from @path, or made there (mode 0600) if there is no such
- * file. A file that is not root's own, that others may read or that is not 32 bytes long is
- * refused.
- */
-int config_load_key(const char *path, uint8_t ret_key[32], struct fault *ret_fault);

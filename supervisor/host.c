@@ -4,6 +4,7 @@
  */
 #include "host.h"
 
+#include "deployment_key.h"
 #include "host_metrics.h"
 #include "pool.h"
 #include "record/cleanup.h"
@@ -117,7 +118,7 @@ static int open_state(struct host *h, struct fault *f)
 
 static int load_key(struct host *h, struct fault *f)
 {
-	return config_load_key(h->config.key_file, h->key, f);
+	return deployment_key_load(h->config.key_file, h->key, f);
 }
 
 static int make_shapes(struct host *h, struct fault *f)
@@ -183,6 +184,20 @@ static int start_recorder(struct host *h, struct fault *f)
 	return recorder_start(&options, &h->recorder, f);
 }
 
+static int look_at_host(struct host *h, struct fault *f)
+{
+	const struct doctor_subject subject = {
+		.state = h->config.state,
+		.workspace = h->config.state,
+		.is_root = geteuid() == 0,
+		.kept = RUN_DIR "/doctor",
+		.missing_sensors = sensors_missing(h->sensors),
+	};
+	int r = doctor_report_new(&subject, &h->doctor);
+
+	return r < 0 ? fault_set(f, r, "no_memory", "out of memory") : 0;
+}
+
 static int start_workers(struct host *h, struct fault *f)
 {
 	int r = worker_start(h->loop, &h->starts);
@@ -204,9 +219,9 @@ int host_open(const struct config *config, const struct log *log, sd_event *loop
 	      struct host *ret_host, struct fault *ret_fault)
 {
 	static int (*const steps[])(struct host *, struct fault *) = {
-		start_launcher, find_readers,	   open_state,	       load_key,
-		make_shapes,	host_metrics_open, find_recorder_user, open_cgroups,
-		load_sensors,	start_recorder,	   start_workers,      start_pool,
+		start_launcher,	   find_readers,       open_state,   load_key,	   make_shapes,
+		host_metrics_open, find_recorder_user, open_cgroups, load_sensors, start_recorder,
+		look_at_host,	   start_workers,      start_pool,
 	};
 
 	*ret_host = (struct host){
@@ -234,6 +249,8 @@ int host_open(const struct config *config, const struct log *log, sd_event *loop
 void host_close(struct host *h)
 {
 	h->detach = sd_event_source_disable_unref(h->detach);
+	doctor_report_free(h->doctor);
+	h->doctor = NULL;
 	host_metrics_close(h);
 	pool_close(h->pool);
 	h->pool = NULL;

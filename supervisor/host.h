@@ -6,6 +6,7 @@
 
 #include "capture/sensors.h"
 #include "config.h"
+#include "doctor_report.h"
 #include "log.h"
 #include "metrics/metric.h"
 #include "metrics/page.h"
@@ -40,6 +41,7 @@ struct host {
 	struct sensors *sensors;
 	struct pool *pool; /* NULL: none is kept */
 	struct recorder *recorder;
+	struct doctor_report *doctor; /* of this host; NULL: nobody has looked */
 	struct metrics_daemon *metrics; /* what is counted here: cells of daemon_page */
 	struct metrics_page daemon_page, recorder_page;
 	struct metrics_service *metrics_service; /* NULL: they are not served */

@@ -55,7 +55,6 @@ static void look_at_sessions(struct host *h)
 {
 	static const enum metric_state states[] = {
 		[SESSION_OPENING] = METRIC_STATE_STARTING,
-		[SESSION_EXECING] = METRIC_STATE_STARTING,
 		[SESSION_WORKING] = METRIC_STATE_RUNNING,
 		[SESSION_DRAINING] = METRIC_STATE_ENDING,
 		[SESSION_CLOSING] = METRIC_STATE_ENDING,

@@ -128,6 +128,18 @@ static bool value_of(const struct limit *l, const json_t *json, uint64_t *ret_va
 	return true;
 }
 
+bool limit_settings_time(const char *text, uint64_t *ret_ms)
+{
+	const struct limit *wall = find_limit("wall");
+	double value;
+
+	if (!parse_text(wall, text, &value) || value < (double)wall->min ||
+	    value > (double)wall->max)
+		return false;
+	*ret_ms = (uint64_t)value;
+	return true;
+}
+
 /* The one form of a value: its whole unit as a number where it is one, else as text. */
 static json_t *canonical(const struct limit *l, uint64_t value)
 {

@@ -33,3 +33,6 @@ int limit_settings_within(json_t *given, const struct limit_values *most, struct
  * what is allowed.
  */
 int limit_settings_option(const char *text, json_t *limits, struct fault *ret_fault);
+
+/* A time as the limit `wall` takes it. False if @text is none. */
+bool limit_settings_time(const char *text, uint64_t *ret_ms);

@@ -168,7 +168,7 @@ int recorder_open(struct recorder *r, const struct recorder_open *o)
 		r,
 		json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:s, s:I, s:s, s:I, s:I, s:O, s:O, s:O, "
 			  "s:O?, "
-			  "s:O?, s:O?, s:O?, "
+			  "s:O?, s:b, s:o, s:O?, "
 			  "s:I, s:I}",
 			  "request", "open", "session", o->session, "slot", (json_int_t)o->slot,
 			  "ring_id", (json_int_t)o->ring_id, "ring_bytes",
@@ -179,21 +179,23 @@ int recorder_open(struct recorder *r, const struct recorder_open *o)
 			  (json_int_t)o->policy->limits.output_bytes, "watch_reads",
 			  o->policy->watch_reads, "seccomp_deny", o->policy->seccomp_deny,
 			  "seccomp_allow", o->policy->seccomp_allow, "redact_off",
-			  o->policy->redact_off, "redact_rules", o->policy->redact_rules, "secrets",
-			  o->secrets, "key", o->key, "uid_base", (json_int_t)o->uid_base,
-			  "uid_count", (json_int_t)o->uid_count),
+			  o->policy->redact_off, "redact_rules", o->policy->redact_rules,
+			  "redact_output", o->policy->redact_output, "secrets",
+			  session_secrets_values(o->secrets), "key", o->key, "uid_base",
+			  (json_int_t)o->uid_base, "uid_count", (json_int_t)o->uid_count),
 		&riders);
 }
 
 int recorder_open_journal(struct recorder *r, const char *session, int journal_fd,
-			  const json_t *secrets, const json_t *key)
+			  const struct session_secrets *secrets, const json_t *key)
 {
 	struct riders riders = {0};
 
 	ride(&riders, "journal", journal_fd);
 	return send_message(r,
-			    json_pack("{s:s, s:s, s:O?, s:O?}", "request", "open", "session",
-				      session, "secrets", secrets, "key", key),
+			    json_pack("{s:s, s:s, s:o, s:O?}", "request", "open", "session",
+				      session, "secrets", session_secrets_values(secrets), "key",
+				      key),
 			    &riders);
 }
 

@@ -8,6 +8,7 @@
 
 #include "fault.h"
 #include "policy.h"
+#include "session_secrets.h"
 #include "streams.h"
 
 #include <jansson.h>
@@ -41,7 +42,7 @@ int recorder_names_pidfd(const struct recorder *r);
 struct recorder_open {
 	const char *session;
 	const struct policy *policy;
-	const json_t *secrets; /* array of {name, value} */
+	const struct session_secrets *secrets;
 	const json_t *key;     /* that signs it: session_key_make */
 	uint32_t slot;
 	uint64_t ring_id; /* the same for a ring that comes again */
@@ -60,7 +61,7 @@ struct recorder_open {
 int recorder_open(struct recorder *r, const struct recorder_open *open);
 /* The record of a session that never ran or whose supervisor was lost: no ring, only a journal. */
 int recorder_open_journal(struct recorder *r, const char *session, int journal_fd,
-			  const json_t *secrets, const json_t *key);
+			  const struct session_secrets *secrets, const json_t *key);
 int recorder_event(struct recorder *r, const char *session, const char *kind, json_t *fields);
 int recorder_exec(struct recorder *r, const char *session, uint32_t exec, uint64_t cgroup,
 		  const struct streams *streams, bool tty);

@@ -2,8 +2,8 @@
  * The life of a session, as a row of stages. In each it waits for one thing, and what comes moves
  * it to the next:
  *
- *   OPENING   until the recorder has opened the record and the sandbox is ready
- *   EXECING   until it knows the command
+ *   OPENING   until the recorder has opened the record and knows the command, and the sandbox is
+ *             ready
  *   WORKING   until the command ends
  *   DRAINING  until the recorder has what the command wrote
  *   CLOSING   until it has written the end; then the ground is cleaned and the client told
@@ -104,25 +104,62 @@ static int record_ready(struct session *s)
 			      json_pack("{s:{s:I}}", "usage", "wall_ns", (json_int_t)took_ns));
 }
 
-static int prepare_command(struct session *s)
+static int guard_secrets(struct session *s)
 {
+	struct fault why = {0};
+	int r = session_guard_secrets(s, &why);
+
+	if (r < 0)
+		session_decide_failed(s, "secrets", r, why.text);
+	return r;
+}
+
+/*
+ * What the recorder has to know before the command runs; it is told at once, with the opening,
+ * whatever the sandbox still needs.
+ */
+static void tell_recorder(struct session *s)
+{
+	if (record_start(s) < 0 || s->is_bare || session_record_secrets(s) < 0)
+		return;
 	int r = s->exec_cgroup ? 0
 			       : sandbox_prepare_exec(s->sandbox, SESSION_EXEC, &s->exec_cgroup);
+	if (r < 0) {
+		session_decide_failed(s, "cgroup", r, NULL);
+		return;
+	}
+	r = recorder_exec(s->host->recorder, s->manifest.id, SESSION_EXEC, s->exec_cgroup,
+			  &s->streams, s->request.tty);
 	if (r < 0)
-		return session_decide_failed(s, "cgroup", r, NULL), r;
+		session_decide_failed(s, "record", r, NULL);
+	phases_mark(s->phases, "told");
+}
 
+static int run(struct session *s)
+{
+	int r = guard_secrets(s);
+	if (r < 0)
+		return r;
 	s->is_ready = true;
 	r = record_ready(s);
-	if (r == 0)
-		r = recorder_exec(s->host->recorder, s->manifest.id, SESSION_EXEC, s->exec_cgroup,
-				  &s->streams, s->request.tty);
 	if (r < 0)
 		return session_decide_failed(s, "record", r, NULL), r;
-	s->stage = SESSION_EXECING;
-	phases_mark(s->phases, "prepared");
 	if (s->client.started)
 		s->client.started(s->client.context, s->manifest.id);
+	session_run_command(s);
 	return 0;
+}
+
+void session_go_on(struct session *s)
+{
+	bool is_waiting = s->building || !s->is_told;
+
+	if (s->stage != SESSION_OPENING || !s->is_open)
+		return;
+	if (s->verdict.reason == VERDICT_NONE && is_waiting)
+		return;
+	if (s->verdict.reason != VERDICT_NONE || run(s) < 0)
+		session_close_record(s);
 }
 
 static void opened(struct session *s, const struct recorder_message *m)
@@ -133,19 +170,17 @@ static void opened(struct session *s, const struct recorder_message *m)
 		return;
 	}
 	s->is_open = true;
-	if (!s->is_adopted)
-		record_start(s);
 	session_go_on(s);
 }
 
-void session_go_on(struct session *s)
+/* The recorder knows the command. */
+static void execed(struct session *s, const struct recorder_message *m)
 {
-	if (s->stage != SESSION_OPENING || !s->is_open)
-		return;
-	if (s->verdict.reason == VERDICT_NONE && s->building)
-		return;
-	if (s->verdict.reason != VERDICT_NONE || prepare_command(s) < 0)
-		session_close_record(s);
+	phases_mark(s->phases, "execed");
+	if (m->error)
+		session_decide_failed(s, "record", -m->error, m->text);
+	s->is_told = true;
+	session_go_on(s);
 }
 
 static struct session *new_session(struct host *h)
@@ -195,6 +230,7 @@ int session_start(struct host *h, struct session_request *request, const struct 
 		session_free(s);
 		return r;
 	}
+	tell_recorder(s);
 	*ret_session = s;
 	return 0;
 }
@@ -308,8 +344,8 @@ void session_recorder_message(struct session *s, struct recorder_message *m)
 
 	if (m->word == RECORDER_OPENED && s->stage == SESSION_OPENING)
 		opened(s, m);
-	else if (m->word == RECORDER_EXECED && s->stage == SESSION_EXECING)
-		session_execed(s, m);
+	else if (m->word == RECORDER_EXECED && s->stage == SESSION_OPENING)
+		execed(s, m);
 	else if (m->word == RECORDER_EXEC_CLOSED && s->stage == SESSION_DRAINING)
 		session_close_record(s);
 	else if (m->word == RECORDER_CLOSING && s->stage == SESSION_CLOSING)
@@ -332,6 +368,7 @@ void session_lost(struct session *s)
 		.text = "the recorder ended; the session was killed and its record is not whole",
 	};
 	s->is_bare = s->is_adopted = true;
+	s->is_open = false;
 	s->stage = SESSION_OPENING;
 	if (session_open_record(s) < 0)
 		session_abandon(s);

@@ -166,6 +166,14 @@ void session_measure(struct session *s, struct verdict *v)
 		v->memory_peak = memory_peak;
 }
 
+void session_count_missed(struct session *s)
+{
+	if (!s->is_watched || s->has_missed)
+		return;
+	s->missed = sensors_missed(s->host->sensors) - s->missed_before;
+	s->has_missed = true;
+}
+
 void session_close_record(struct session *s)
 {
 	struct host *h = s->host;
@@ -175,12 +183,9 @@ void session_close_record(struct session *s)
 		sandbox_kill(s->sandbox, 0);
 		session_measure(s, &s->verdict);
 	}
-	if (s->is_watched) {
-		uint64_t missed = sensors_missed(h->sensors) - s->missed_before;
-
-		if (missed > 0)
-			recorder_missed(h->recorder, s->manifest.id, missed);
-	}
+	session_count_missed(s);
+	if (s->missed > 0)
+		recorder_missed(h->recorder, s->manifest.id, s->missed);
 	if (!s->is_adopted)
 		s->verdict.wall_ns = session_clock_ns(CLOCK_BOOTTIME) - s->started_boot_ns;
 	phases_mark(s->phases, "measured");

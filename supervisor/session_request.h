@@ -3,12 +3,10 @@
 #pragma once
 
 #include "policy.h"
+#include "session_secrets.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-#define SESSION_SECRET_MIN 8
-#define SESSION_SECRET_MAX (64 * 1024)
 
 struct grant;
 
@@ -16,14 +14,14 @@ struct session_request {
 	char *name; /* owned; NULL: none */
 	struct policy policy;
 	char **argv; /* owned, NULL-terminated, not empty */
-	char **env;  /* owned, NULL-terminated: the complete environment, "NAME=value" */
+	char **env;  /* owned, NULL-terminated: the environment but for secrets, "NAME=value" */
 	char *cwd;   /* owned */
 	bool tty;
 	uint16_t columns, rows;
 	int workspace_fd; /* owned; as the client opened it; -1: by its name */
 	json_t *template; /* owned: {digest, stamp} of a directory as root file system; NULL: none
 			   */
-	json_t *secrets;  /* owned: [{name, value}], for the recorder; never for a record */
+	struct session_secrets secrets;
 };
 
 /*

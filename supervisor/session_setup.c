@@ -95,6 +95,14 @@ static int take_template(struct session *s, struct fault *f)
 	return r < 0 ? fail(s, f, "template", r, why.text) : 0;
 }
 
+static int make_secrets(struct session *s, struct fault *f)
+{
+	struct fault why = {0};
+	int r = session_make_secrets(s, &why);
+
+	return r < 0 ? fail(s, f, "secrets", r, why.text) : 0;
+}
+
 /* Nothing that vitrine keeps may be in reach of a session. */
 static int check_workspace(struct session *s, struct fault *f)
 {
@@ -152,6 +160,7 @@ static int make_sandbox(struct session *s, struct fault *f)
 	options.template = s->template.root_fd < 0 ? NULL : &template;
 	options.id = s->manifest.id;
 	options.slot = s->slot;
+	options.secrets_fd = s->secret_files ? secret_files_mount(s->secret_files) : 0;
 	options.phases = s->phases;
 	int r = sandbox_begin(h->launcher, &h->cgroups, &options, &s->sandbox, &error);
 
@@ -279,6 +288,7 @@ static bool take_from_pool(struct session *s)
 
 	fill_options(s, &options);
 	if (strcmp(s->request.policy.rootfs, TEMPLATE_HOST) != 0 ||
+	    session_secrets_have_files(&s->request.secrets) ||
 	    !pool_take(s->host->pool, &options, &lease))
 		return false;
 	memcpy(s->manifest.id, lease.id, sizeof(lease.id));
@@ -312,6 +322,8 @@ static int make_key(struct session *s, struct fault *f)
 
 int session_set_up(struct session *s, const int fds[3], struct fault *f)
 {
+	if (s->host->doctor)
+		doctor_report_refresh(s->host->doctor);
 	int r = take_from_pool(s) ? 0 : take_slot(s, f);
 	if (r < 0)
 		return r;
@@ -322,6 +334,8 @@ int session_set_up(struct session *s, const int fds[3], struct fault *f)
 		r = check_workspace(s, f);
 	if (r == 0)
 		r = take_template(s, f);
+	if (r == 0)
+		r = make_secrets(s, f);
 	if (r == 0 && !s->sandbox)
 		r = make_sandbox(s, f);
 	if (r == 0)
@@ -357,6 +371,8 @@ void session_tear_down(struct session *s)
 	}
 	sandbox_free(s->sandbox);
 	s->sandbox = NULL;
+	secret_files_free(s->secret_files);
+	s->secret_files = NULL;
 	template_use_end(&s->template);
 	if (s->slot_fd >= 0)
 		close(s->slot_fd);
@@ -376,13 +392,13 @@ int session_open_record(struct session *s)
 	}
 	if (s->is_bare)
 		return recorder_open_journal(s->host->recorder, s->manifest.id, s->dir_fd,
-					     s->request.secrets, key);
+					     &s->request.secrets, key);
 
 	const struct sandbox_info *info = sandbox_info(s->sandbox);
 	struct recorder_open open = {
 		.session = s->manifest.id,
 		.policy = &s->request.policy,
-		.secrets = s->request.secrets,
+		.secrets = &s->request.secrets,
 		.key = key,
 		.slot = s->watch.slot,
 		.ring_id = s->watch.ring_id,

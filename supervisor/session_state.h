@@ -3,6 +3,7 @@
 
 #include "sandbox/phases.h"
 #include "session.h"
+#include "secret_files.h"
 #include "session_dir.h"
 #include "streams.h"
 #include "templates.h"
@@ -12,7 +13,6 @@
 /* What the session waits for. */
 enum session_stage {
 	SESSION_OPENING,  /* the recorder opens the journal, and the sandbox gets ready */
-	SESSION_EXECING,  /* the recorder knows the command */
 	SESSION_WORKING,  /* the command ends */
 	SESSION_DRAINING, /* the recorder has what the command wrote */
 	SESSION_CLOSING,  /* the recorder has written the end */
@@ -39,13 +39,17 @@ struct session {
 	uint32_t slot;
 	struct template_use template; /* .root_fd -1: the host's system */
 	struct sandbox *sandbox;      /* NULL: none, or no more */
+	struct secret_files *secret_files;
 	bool is_watched;
 	struct sensors_session watch;
 	uint64_t missed_before; /* missed runs of all programs when it began */
+	uint64_t missed;	/* since then, when it ended */
+	bool has_missed;	/* that is known */
 	uint64_t exec_cgroup;
 	struct streams streams;
 	enum session_stage stage;
 	bool is_open;	 /* the record */
+	bool is_told;	 /* the recorder knows the command */
 	bool is_ready;	 /* and the sandbox stands */
 	bool is_bare;	 /* only its journal is open: nothing runs */
 	bool is_adopted; /* it began under another supervisor */
@@ -92,6 +96,14 @@ json_t *session_exec_fields(const struct session *s);
  * longer than a list of sessions can bear. 0 or -errno. */
 int session_manifest_texts(const struct session *s, struct manifest *m);
 
+/* session_secret.c */
+
+/* Make the files of the secrets, and when the sandbox stands, guard them. 0 or -errno with words. */
+int session_make_secrets(struct session *s, struct fault *f);
+int session_guard_secrets(struct session *s, struct fault *f);
+/* Record how each secret is given. 0 or -errno. */
+int session_record_secrets(struct session *s);
+
 /* session.c */
 
 /* Record open, sandbox ready: when both are there the command is prepared. */
@@ -104,8 +116,8 @@ void session_discard(struct session *s);
 
 /* session_exec.c */
 
-/* The recorder knows the command: start it. */
-void session_execed(struct session *s, const struct recorder_message *m);
+/* Nothing is waited for any more: start it. */
+void session_run_command(struct session *s);
 /* The command is over, or is to be: kill what is left of it and let the recorder take the rest. */
 void session_finish_exec(struct session *s);
 /* Its output goes nowhere soon, if its reader does not take it. */
@@ -133,6 +145,8 @@ void session_explain_death(struct session *s, uint64_t cgroup, struct verdict *e
 
 /* A step of the set-up failed after the record was open: the verdict, unless there is one. */
 void session_decide_failed(struct session *s, const char *step, int error, const char *text);
+/* Look how many runs of programs were missed, once its processes are dead. */
+void session_count_missed(struct session *s);
 /* Kill everything and let the recorder write the end. */
 void session_close_record(struct session *s);
 /* What the cgroups know of all its processes, where they count. */

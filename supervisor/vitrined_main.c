@@ -7,6 +7,7 @@
 #include "jansson_cleanup.h"
 #include "log.h"
 #include "record/command.h"
+#include "record/core_dump.h"
 #include "sensors_check.h"
 #include "supervisor.h"
 
@@ -116,7 +117,9 @@ static int vitrined_run(const void *values, int argument_count, char **arguments
 		fcntl(PRIVATE_FD, F_SETFD, FD_CLOEXEC);
 		fcntl(PRIVATE_FD, F_SETFL, O_NONBLOCK);
 	}
-	if (geteuid() != 0)
+	if (core_dump_forbid() < 0)
+		fault_say(&f, "core_dump", "core dumps cannot be forbidden");
+	else if (geteuid() != 0)
 		fault_say(&f, "not_root", "vitrined has to be run by root");
 	else if (o->private && private_fd < 0)
 		fault_say(&f, "private", "descriptor 3 is no socket of a client");

@@ -32,6 +32,7 @@ static const char *const cef_table[EVENT_KIND_COUNT] = {
 	KIND(output, "stream"), KIND(input, "stream"), KIND(record_access, "record"), KIND(record_retention, "record"),
 	KIND(record_hold, "record"), KIND(redact_summary, "record"), KIND(gap, "record"), KIND(coverage, "record"),
 	KIND(clock, "record"), KIND(checkpoint, "record"),
+	KIND(secret_give, "secret"), KIND(secret_expire, "secret"),
 };
 
 static const struct {

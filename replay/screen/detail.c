@@ -8,6 +8,7 @@
 #include "../units.h"
 
 #include "../../supervisor/record/attack.h"
+#include "../../supervisor/record/text_stream.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -32,25 +33,21 @@ void detail_clear(struct detail *d)
 char *term_for(const char *field, struct bytes value)
 {
 	const char *data = value.data, *nul = value.size ? memchr(data, 0, value.size) : NULL;
-	size_t size = nul ? (size_t)(nul - data) : value.size, room;
+	size_t size = nul ? (size_t)(nul - data) : value.size;
 	bool is_cut = nul || size > TERM_MAX;
-	char *term;
-	FILE *out = open_memstream(&term, &room);
+	struct text_stream term;
 
-	if (!out)
+	if (text_stream_begin(&term) < 0)
 		return NULL;
 	size = size > TERM_MAX ? TERM_MAX : size;
-	fprintf(out, "%s:\"", field);
+	fprintf(term.out, "%s:\"", field);
 	for (size_t i = 0; i < size; i++) {
 		if (data[i] == '"' || data[i] == '\\')
-			fputc('\\', out);
-		fputc(data[i], out);
+			fputc('\\', term.out);
+		fputc(data[i], term.out);
 	}
-	fputs(is_cut ? "\"*" : "\"", out);
-	if (!fclose(out))
-		return term;
-	free(term);
-	return NULL;
+	fputs(is_cut ? "\"*" : "\"", term.out);
+	return text_stream_end(&term) < 0 ? NULL : term.text;
 }
 
 static char *number_term(const char *field, const char *digits)

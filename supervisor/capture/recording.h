@@ -59,6 +59,7 @@ struct recording_options {
 	uint64_t output_cap;   /* per command and stream */
 	uint64_t output_limit; /* per command; 0: none */
 	const json_t *watch_reads;
+	bool redact_output;		 /* deliver output as the record has it */
 	const json_t *redact_off;	 /* names of rules; NULL: none */
 	struct syscall_changes syscalls; /* of the policy */
 	const json_t *redact_rules;	 /* of the policy; NULL: none */

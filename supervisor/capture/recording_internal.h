@@ -38,6 +38,7 @@ struct recording {
 
 	/* From the kernel. */
 	bool has_ring;
+	bool has_secrets; /* the session was given some */
 	struct ring ring;
 	sd_event_source *ring_source;
 	struct freeze *freeze;
@@ -49,6 +50,7 @@ struct recording {
 
 	/* To the file. */
 	struct redactor *redactor;
+	struct redactor *delivery; /* of output to the client; NULL: it gets it as it is */
 	struct shapes *shapes; /* with the rules of the policy; NULL: the host's */
 	struct journal *journal;
 	struct spill spill;

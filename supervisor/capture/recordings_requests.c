@@ -132,6 +132,7 @@ static int read_options(struct call *c, struct recording_options *o)
 	o->on_loss = on_loss;
 	o->output = output;
 	o->watch_reads = json_object_get(c->body, "watch_reads");
+	o->redact_output = json_is_true(json_object_get(c->body, "redact_output"));
 	o->redact_off = json_object_get(c->body, "redact_off");
 	o->redact_rules = json_object_get(c->body, "redact_rules");
 	read_calls(json_object_get(c->body, "seccomp_deny"), &o->syscalls.denied);

@@ -17,7 +17,7 @@
 #define NAME "manifest.json"
 #define TEMPORARY "manifest.json.tmp"
 #define BEFORE "manifest.json.before" /* until the one that took its place is on disk */
-#define ENDING "ending" /* stands between the end of a session and that of its record */
+#define ENDING S_ISVTX /* of the directory, between the end of a session and that of its record */
 #define ENDING_PAUSE_NS 2000000
 #define ENDING_PAUSES 1000
 #define SIZE_MOST (16 << 20)
@@ -167,18 +167,21 @@ static int read_file(int session_dir_fd, const char *name, struct manifest *ret_
 
 int manifest_mark_ending(int session_dir_fd, bool is_ending)
 {
-	if (!is_ending)
-		return unlinkat(session_dir_fd, ENDING, 0) && errno != ENOENT ? -errno : 0;
-	cleanup(close_fd) int fd =
-		openat(session_dir_fd, ENDING, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0640);
-	return fd < 0 ? -errno : 0;
+	struct stat st;
+
+	if (fstat(session_dir_fd, &st))
+		return -errno;
+	mode_t mode = (st.st_mode & 07777 & ~ENDING) | (is_ending ? ENDING : 0);
+	return fchmod(session_dir_fd, mode) ? -errno : 0;
 }
 
 /* A few milliseconds, unless its supervisor has died over it. */
 static bool is_ending(int session_dir_fd, const struct manifest *m)
 {
-	return m->state != SESSION_ENDED && faccessat(session_dir_fd, ENDING, F_OK, 0) == 0 &&
-	       m->supervisor_pid > 0 && (kill((pid_t)m->supervisor_pid, 0) == 0 || errno == EPERM);
+	struct stat st;
+
+	return m->state != SESSION_ENDED && fstat(session_dir_fd, &st) == 0 &&
+	       (st.st_mode & ENDING) && m->supervisor_pid > 0 && (kill((pid_t)m->supervisor_pid, 0) == 0 || errno == EPERM);
 }
 
 static int read_once(int session_dir_fd, struct manifest *ret_manifest)

@@ -62,6 +62,9 @@ int redact_event(struct redactor *r, const struct event *e, redact_emit *emit, v
 #define REDACT_HOLD_MOST_NS 10000000000ull
 int redact_flush(struct redactor *r, uint64_t now_ns, redact_emit *emit, void *context);
 
+/* The stream that @e is of (without data) ends: give out all that is held of it. */
+int redact_end(struct redactor *r, const struct event *e, redact_emit *emit, void *context);
+
 /* Put the redact.summary event together: counts per rule. False if nothing was cut. */
 bool redact_summary(struct redactor *r, struct event *ret_event);
 

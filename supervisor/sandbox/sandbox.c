@@ -25,8 +25,8 @@
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
-#define UID_FIRST 0x20000000u
-#define SLOTS ((UINT32_MAX - UID_FIRST) / SESSION_IDS)
+_Static_assert(SANDBOX_UIDS == SESSION_IDS, "all ids of a session are its own");
+#define SLOTS ((UINT32_MAX - SANDBOX_UID_FIRST) / SANDBOX_UIDS)
 #define UPPER_BYTES_DEFAULT (2ull << 30)
 #define UPPER_INODES_DEFAULT 1000000
 #define READY_TIMEOUT_MS 30000
@@ -95,7 +95,7 @@ static struct sandbox *sandbox_new(const struct sandbox_options *options)
 		.freeze_fd = -1,
 		.fanotify_fd = -1,
 		.root_mount_fd = -1,
-		.uid_base = UID_FIRST + options->slot * SESSION_IDS,
+		.uid_base = sandbox_uid_base(options->slot),
 		.uid_count = SESSION_IDS,
 		.upper_bytes = options->upper_bytes ? options->upper_bytes : UPPER_BYTES_DEFAULT,
 		.upper_inodes =
@@ -292,6 +292,10 @@ static int call_launcher(struct sandbox *s, struct making *m)
 		fds[count++] = s->workspace.fd;
 	if (s->template.fd >= 0)
 		fds[count++] = s->template.fd;
+	if (m->options->secrets_fd) {
+		m->request.flags |= LAUNCH_SECRETS;
+		fds[count++] = m->options->secrets_fd;
+	}
 	m->request.tasks_count = (uint32_t)limits_tasks(&s->limits, fds + count);
 	int r = launcher_ask(l, &m->request, fds, count + m->request.tasks_count, &s->launch);
 	if (r < 0)

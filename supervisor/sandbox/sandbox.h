@@ -85,6 +85,7 @@ struct sandbox_options {
 	const char *workspace;			 /* host directory for /workspace, or NULL */
 	const int *workspace_fd;		 /* the same, opened already; NULL: by its name */
 	const struct sandbox_template *template; /* NULL: the root is made of the host's system */
+	int secrets_fd; /* detached mount for /run/secrets, borrowed; 0: none */
 	enum sandbox_net net;
 	bool workspace_for_root; /* files in /workspace belong to session root, not to agent (--user
 				    root) */
@@ -94,6 +95,14 @@ struct sandbox_options {
 	struct sandbox_limits limits;
 	struct phases *phases; /* where the steps are marked; NULL: nowhere */
 };
+
+/* Each session has a range of the host's user ids: where that of @slot begins. */
+#define SANDBOX_UID_FIRST 0x20000000u
+#define SANDBOX_UIDS 65536
+static inline uint32_t sandbox_uid_base(uint32_t slot)
+{
+	return SANDBOX_UID_FIRST + slot * SANDBOX_UIDS;
+}
 
 struct sandbox_error {
 	const char *step; /* static: which step of the set-up */

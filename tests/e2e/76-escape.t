@@ -45,7 +45,7 @@ keys() {
 }
 
 mkdir "$work/queues"
-mount -t mqueue none "$work/queues" 2>/dev/null
+mount -t mqueue -o ro none "$work/queues" 2>/dev/null
 /usr/bin/python3 -c '
 import socket, sys, time
 s = socket.socket(socket.AF_UNIX)

@@ -104,9 +104,6 @@ again '[{"status": 400, "body": {"text": "Incorrect index", "code": 7}}, {"statu
 start_exporter
 wait_until 5 grep -q 'hec: paused: HTTP 400' "$work/exporter.log"
 ok $? 'hec: an index that is not there pauses it'
-kill -HUP "$exporter"
-wait_until 5 eval '[ "$(status_of hec why | cut -c1-8)" = "HTTP 303" ]'
-kill -HUP "$exporter"
 wait_until 10 settled hec
 check 'hec: a redirect too, and nothing is lost by either' arrived services_collector_event "$last"
 is 'hec: or quarantined' 0 "$(status_of hec quarantined)"

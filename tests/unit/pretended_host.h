@@ -285,7 +285,7 @@ int recorder_open(struct recorder *r, const struct recorder_open *open)
 }
 
 int recorder_open_journal(struct recorder *r, const char *session, int journal_fd,
-			  const json_t *secrets, const json_t *key)
+			  const struct session_secrets *secrets, const json_t *key)
 {
 	(void)r, (void)session, (void)secrets;
 	assert_non_null(key);
