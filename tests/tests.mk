@@ -2,7 +2,7 @@
 
 UNIT_SRC := $(wildcard tests/unit/*.c)
 UNIT := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(UNIT_SRC))
-UNIT_LIBS := -lcmocka -ljansson -lcrypto -lz -lbpf -lelf -lseccomp -lcap -lsystemd -lcurl -lzstd -lpcre2-8 -lmicrohttpd -lm -lncursesw -lvterm -pthread
+UNIT_LIBS := -lcmocka -ljansson -lcrypto -lz -lbpf -lelf -lseccomp -lcap -lsystemd -lcurl -lzstd -lpcre2-8 -lmicrohttpd -lm -lncursesw -lvterm -lsqlite3 -pthread
 
 $(B)/tests/unit/%: $(B)/obj/tests/unit/%.o $(foreach l,$(LIBS),$(call archive,$(l)))
 	$(call say,LINK,$@)
@@ -102,6 +102,12 @@ bench: deps
 bench-export: all $(B)/tests/bench-export $(B)/tests/bench-null_receiver
 	$(Q)sh tests/receivers.sh build/receivers $(RECEIVERS_BENCH)
 	$(Q)VITRINE_RECEIVERS=$(abspath build/receivers) sh tests/bench/export.sh $(abspath $(B)/bin) $(abspath $(B)/tests)
+
+# Ten million records, and what it takes to find a few; ausearch and jq beside it.
+bench-search: deps
+	$(call install_packages,$(DEPS_BENCH))
+	$(Q)$(MAKE) --no-print-directory all $(B)/tests/bench-acts
+	$(Q)sh tests/bench/search.sh $(abspath $(B)/bin) $(abspath $(B)/tests) $(RECORDS)
 
 # How much redaction finds, and what it costs.
 bench-redact: deps
