@@ -2,7 +2,7 @@
 
 UNIT_SRC := $(wildcard tests/unit/*.c)
 UNIT := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(UNIT_SRC))
-UNIT_LIBS := -lcmocka -ljansson -lcrypto -lz -lbpf -lelf -lseccomp -lcap -lsystemd -lcurl -lzstd -lpcre2-8 -lmicrohttpd -lm -lncursesw -lvterm -pthread
+UNIT_LIBS := -lcmocka -ljansson -lcrypto -lz -lbpf -lelf -lseccomp -lcap -lsystemd -lcurl -lzstd -lpcre2-8 -lmicrohttpd -lm -lncursesw -lvterm -lsqlite3 -pthread
 
 $(B)/tests/unit/%: $(B)/obj/tests/unit/%.o $(foreach l,$(LIBS),$(call archive,$(l)))
 	$(call say,LINK,$@)
@@ -112,6 +112,12 @@ bench-launch: deps
 	$(call install_packages,$(DEPS_BENCH))
 	$(Q)$(MAKE) --no-print-directory all $(B)/tests/bench-launch
 	$(Q)sh tests/bench/launch.sh $(abspath $(B)/bin) $(abspath $(B)/tests) $(ROUNDS)
+
+# Ten million records, and what it takes to find a few; ausearch and jq beside it.
+bench-search: deps
+	$(call install_packages,$(DEPS_BENCH))
+	$(Q)$(MAKE) --no-print-directory all $(B)/tests/bench-acts
+	$(Q)sh tests/bench/search.sh $(abspath $(B)/bin) $(abspath $(B)/tests) $(RECORDS)
 
 # How much redaction finds, and what it costs.
 bench-redact: deps
