@@ -27,7 +27,7 @@ print(sum(r["count"] for r in found))' "$1" "$2"
 
 # What is switched on in the root of the v2 hierarchy, where it has controllers, is switched off again.
 controllers() {
-	cat "$(awk '$3 == "cgroup2" {print $2; exit}' /proc/mounts)/cgroup.subtree_control"
+	cat "$(sed -n 's/^[^ ]* \([^ ]*\) cgroup2 .*/\1/p' /proc/mounts | head -n 1)/cgroup.subtree_control"
 }
 controllers_before=$(controllers)
 
