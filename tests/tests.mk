@@ -48,7 +48,7 @@ check-e2e: deps-receivers all $(B)/tests/acts $(B)/tests/escape $(B)/tests/write
 # Proofs that take minutes or hours: outages, thousands of sessions, millions of records. Not part of check.
 SOAK := $(wildcard tests/soak/*.t)
 
-soak: deps deps-receivers all $(B)/tests/acts $(B)/tests/escape $(B)/tests/write-journal $(B)/tests/loops
+soak: deps deps-receivers all $(B)/tests/acts $(B)/tests/escape $(B)/tests/write-journal $(B)/tests/loops $(B)/tests/unit/forgery
 	$(Q)$(E2E_ENV) prove $(PROVEFLAGS) $(SOAK)
 
 # ---- other kernels, in QEMU: the acts, unchanged, on a pure cgroup v2 hierarchy ------------------------------------

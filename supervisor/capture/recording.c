@@ -142,6 +142,7 @@ int recording_new(struct recording_host *host, const struct recording_options *o
 
 	r->host = host;
 	r->options = *options;
+	r->has_secrets = options->secret_count > 0;
 	r->session = strdup(options->session);
 	r->arena = json_arena_new();
 	int e = r->session && r->arena ? copy_reads(r) : -ENOMEM;
