@@ -163,6 +163,7 @@ const struct command command_files = {
 		 "  vitrine files last --filter 'file:/etc/*'"},
 		{0},
 	},
+	.reads = COMMAND_READS_ONE,
 	.run = files_run,
 };
 /* clang-format on */

@@ -54,8 +54,11 @@ static int replay_run(const void *values, int argument_count, char **arguments)
 		fputs(CALLED ": --raw-output is possible only without --tree and --json\n", stderr);
 		return COMMAND_STATUS_USAGE;
 	}
-	if (options->format != FORMAT_NONE && (options->json || options->tree || options->raw_output)) {
-		fputs(CALLED ": --format is possible only without --tree, --json and --raw-output\n", stderr);
+	if (options->format != FORMAT_NONE &&
+	    (options->json || options->tree || options->raw_output)) {
+		fputs(CALLED
+		      ": --format is possible only without --tree, --json and --raw-output\n",
+		      stderr);
 		return COMMAND_STATUS_USAGE;
 	}
 	r = query_from_option(options->query, CALLED, stderr, &query);
@@ -145,6 +148,7 @@ const struct command command_replay = {
 		 "  vitrine replay last --follow"},
 		{0},
 	},
+	.reads = COMMAND_READS_ONE,
 	.run = replay_run,
 };
 /* clang-format on */

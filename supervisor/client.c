@@ -4,7 +4,9 @@
  */
 #include "client.h"
 
+#include "clerk.h"
 #include "jansson_cleanup.h"
+#include "record/cleanup.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -166,6 +168,73 @@ static void serve_kill(struct client *c, struct control_message *m)
 	session_end(s, &killed, false);
 }
 
+/* ---- requests about records ---- */
+
+#define QUERY_MOST 4096
+
+/* The id of the record that @what means, "-" for all. */
+static int find_record(const struct host *h, const char *what, char ret_id[SESSION_ID_LENGTH + 1])
+{
+	cleanup(close_fd) int fd = -1;
+	struct manifest m;
+	int r;
+
+	if (!strcmp(what, "-")) {
+		memcpy(ret_id, "-", 2);
+		return 0;
+	}
+	r = store_find(h->state_fd, what, &m, &fd);
+	if (r < 0)
+		return r;
+	memcpy(ret_id, m.id, sizeof(m.id));
+	manifest_free(&m);
+	return 0;
+}
+
+static int note_access(struct client *c, const char *id, const char *query, size_t size,
+		       struct fault *f)
+{
+	const struct clerk_client client = {.uid = c->who.uid, .by = "user"};
+	struct clerk *clerk = NULL;
+	struct event e;
+	int r = clerk_open(c->host->config.state, ACTS_APPEND, &clerk, f);
+
+	if (r < 0)
+		return r;
+	event_init(&e, EVENT_record_access, 0, 0);
+	event_put_bytes(&e, FIELD_query, query, size);
+	r = clerk_note(clerk, LEDGER_ACCESS, id, &e, &client, false);
+	clerk_close(clerk);
+	return r < 0 ? fault_set(f, r, "failed", "%s", strerror(-r)) : 0;
+}
+
+/* Somebody is about to read a record; what there is none of is no reading. */
+static void serve_access(struct client *c, struct control_message *m)
+{
+	const char *what = json_string_value(json_object_get(m->body, "session"));
+	cleanup(free) char *query = NULL;
+	char id[SESSION_ID_LENGTH + 1];
+	struct fault f = {0};
+	size_t size = 0;
+	int r;
+
+	if (!what || control_get_bytes(json_object_get(m->body, "query"), &query, &size) < 0 ||
+	    size > QUERY_MOST) {
+		client_refuse(c, "bad_request",
+			      "session, query: allowed: texts, at most 4096 bytes");
+		return;
+	}
+	r = find_record(c->host, what, id);
+	if (r == 0)
+		r = note_access(c, id, query, size, &f);
+	else
+		r = 0;
+	if (r < 0)
+		client_refuse(c, f.code ? f.code : "failed", f.text);
+	else
+		client_send(c, json_pack("{s:b}", "ok", 1));
+}
+
 /* ---- requests about the daemon ---- */
 
 static void serve_list(struct client *c, struct control_message *m)
@@ -209,9 +278,10 @@ static const struct {
 	enum role role;
 	void (*serve)(struct client *c, struct control_message *m);
 } requests[] = {
-	{"session.run", ROLE_ROOT, serve_run},	    {"session.signal", ROLE_OWNER, serve_signal},
-	{"session.kill", ROLE_OWNER, serve_kill},   {"exec.resize", ROLE_OWNER, serve_resize},
-	{"session.list", ROLE_ANYBODY, serve_list}, {"daemon.info", ROLE_ANYBODY, serve_info},
+	{"session.run", ROLE_ROOT, serve_run},	       {"session.signal", ROLE_OWNER, serve_signal},
+	{"session.kill", ROLE_OWNER, serve_kill},      {"exec.resize", ROLE_OWNER, serve_resize},
+	{"record.access", ROLE_ANYBODY, serve_access}, {"session.list", ROLE_ANYBODY, serve_list},
+	{"daemon.info", ROLE_ANYBODY, serve_info},
 };
 
 void client_serve(struct client *c, struct control_message *m)

@@ -15,6 +15,7 @@ struct config {
 	uint64_t ring_bytes;
 	uint32_t rings;
 	uint32_t sessions_max;
+	uint64_t retention_bytes, retention_days;
 };
 
 /*

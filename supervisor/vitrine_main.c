@@ -3,6 +3,7 @@
  */
 #include "../exporters/commands.h"
 #include "../replay/commands.h"
+#include "announce.h"
 #include "record/manual.h"
 
 #include <string.h>
@@ -13,6 +14,8 @@ extern const struct command command_policy;
 extern const struct command command_redact;
 extern const struct command command_seccomp;
 extern const struct command command_template;
+extern const struct command command_hold;
+extern const struct command command_retention;
 extern const struct command command_doctor;
 extern const struct command command_help;
 extern const struct command command_version;
@@ -32,9 +35,10 @@ static const struct program vitrine = {
 		&command_run, &command_kill, &command_ps, &command_show, &command_replay, &command_tree,
 		&command_files, &command_hosts, &command_lineage, &command_diff, &command_stats, &command_report, &command_search,
 		&command_export, &command_policy, &command_redact, &command_schema,
-		&command_verify, &command_keys, &command_prove, &command_bundle, &command_import,
+		&command_verify, &command_keys, &command_prove, &command_bundle, &command_import, &command_hold, &command_retention, &command_compliance,
 		&command_template, &command_seccomp, &command_doctor,
 		&command_help, &command_version, NULL},
+	.before = announce_reading,
 	.sections = (const struct command_section[]){
 		{"EXAMPLES",
 		 "Run a build in a session of its own, and read what it did.\n\n"

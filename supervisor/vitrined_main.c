@@ -136,6 +136,7 @@ static const struct command vitrined = {
 		 "that is called. Digests and tags in records can be compared only under the same key.\n\n"
 		 "/var/lib/vitrine.sign, /var/lib/vitrine.pub: the key that signs records, root's alone, and what verifies "
 		 "them; see vitrine-keys(1).\n\n"
+		 "/var/lib/vitrine.lock, /var/lib/vitrine.acts.lock: held while the ledger or the acts are written.\n\n"
 		 "/run/vitrine/control.sock: where clients connect."},
 		{"CONFIGURATION",
 		 "A JSON object; an option overrides its key.\n\n"
@@ -143,6 +144,8 @@ static const struct command vitrined = {
 		 "  key_file        the deployment key\n"
 		 "  readers_group   group that may read records, if the host has it: vitrine-export\n"
 		 "  recorder_user   user that the recorder runs as\n"
+		 "  retention_bytes the oldest records are removed until all are no larger\n"
+		 "  retention_days  records of sessions that ended longer ago are removed\n"
 		 "  ring_bytes      size of each session's ring between kernel and recorder\n"
 		 "  rings           rings that are made ahead\n"
 		 "  sessions_max    sessions that may live at once"},
