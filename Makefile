@@ -31,32 +31,38 @@ LDFLAGS += -Wl,--gc-sections -Wl,-z,relro,-z,now $(SANFLAGS)
 folder = $(filter-out %_main.c,$(wildcard $(1)/*.c))
 objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
-LIBS := record redact capture sandbox supervisor replay project sinks exporters
+LIBS := record redact metrics capture sandbox supervisor replay project sinks exporters
 record_src     := $(call folder,supervisor/record)
 redact_src     := $(call folder,supervisor/redact)
+metrics_src    := $(call folder,supervisor/metrics)
 capture_src    := $(call folder,supervisor/capture)
 sandbox_src    := $(call folder,supervisor/sandbox)
 supervisor_src := $(call folder,supervisor)
-replay_src     := $(call folder,replay) $(call folder,replay/formats)
+replay_src     := $(call folder,replay) $(call folder,replay/formats) $(call folder,replay/screen)
 project_src    := $(call folder,exporters/project)
 sinks_src      := $(call folder,exporters/sinks)
 exporters_src  := $(call folder,exporters)
 
-PROGRAMS := vitrine vitrined vitrine-recorder vitrine-names vitrine-launcher vitrine-init vitrine-export
+PROGRAMS := vitrine vitrine-commands vitrined vitrine-recorder vitrine-names vitrine-launcher vitrine-init vitrine-export vitrine-metrics
 BIN := $(addprefix $(B)/bin/,$(PROGRAMS))
 
 archive = $(B)/lib/lib$(1).a
 
+# What starts sessions is linked with little, so that it starts fast itself.
 vitrine_main  := supervisor/vitrine_main.c
-vitrine_needs := supervisor sandbox replay exporters project record redact
-vitrine_libs  := -ljansson -lcrypto -lz -lpcre2-8 -lm
+vitrine_needs := supervisor sandbox metrics record
+vitrine_libs  := -ljansson
+
+vitrine-commands_main  := supervisor/commands_main.c
+vitrine-commands_needs := supervisor sandbox metrics replay exporters project record redact
+vitrine-commands_libs  := -ljansson -lcrypto -lz -lpcre2-8 -lm -lncursesw -lvterm
 
 vitrined_main  := supervisor/vitrined_main.c
-vitrined_needs := supervisor capture sandbox record redact
+vitrined_needs := supervisor capture sandbox metrics record redact
 vitrined_libs  := -lbpf -lelf -lz -ljansson -lseccomp -lcap -lsystemd -lcrypto -lpcre2-8 -lm
 
 vitrine-recorder_main  := supervisor/capture/recorder_main.c
-vitrine-recorder_needs := capture supervisor sandbox redact record
+vitrine-recorder_needs := capture supervisor sandbox metrics redact record
 vitrine-recorder_libs  := -lbpf -lelf -lz -ljansson -lseccomp -lcap -lsystemd -lcrypto -lpcre2-8 -lm
 
 vitrine-names_main  := supervisor/capture/names_main.c
@@ -64,8 +70,12 @@ vitrine-names_needs := capture record
 vitrine-names_libs  := -lseccomp -lcap
 
 vitrine-export_main  := exporters/export_main.c
-vitrine-export_needs := exporters sinks project record
+vitrine-export_needs := exporters sinks project metrics redact record
 vitrine-export_libs  := -lcurl -ljansson -lcrypto -lz -lzstd -lsystemd -pthread
+
+vitrine-metrics_main  := supervisor/metrics/metrics_main.c
+vitrine-metrics_needs := metrics redact record
+vitrine-metrics_libs  := -lmicrohttpd -lseccomp -lcap -ljansson -lcrypto -lz -pthread
 
 # Static and small: they are forked from for each session, and run inside it.
 vitrine-launcher_main   := supervisor/sandbox/launcher_main.c
@@ -80,7 +90,7 @@ BPF_SRC := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c,$(wildcard bpf/*.bpf.c))
 BPF_OBJ := $(patsubst bpf/%.bpf.c,$(B)/bpf/%.bpf.o,$(BPF_SRC))
 SKEL    := $(B)/include/vitrine.skel.h
 
-.PHONY: all deps deps-receivers demo check check-style check-unit check-corpus check-e2e check-kernels deps-kernels lint soak bench bench-redact fuzz install clean
+.PHONY: all deps deps-receivers demo check check-style check-unit check-corpus check-e2e check-kernels deps-kernels lint soak bench bench-redact bench-export fuzz install clean
 .DEFAULT_GOAL := all
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -142,11 +152,16 @@ DEPS += libbpf-dev libelf-dev zlib1g-dev libjansson-dev libssl-dev libsystemd-de
 DEPS += libseccomp-dev libcap-dev
 DEPS += libpcre2-dev
 DEPS += libcurl4-openssl-dev libzstd-dev
+DEPS += libmicrohttpd-dev
+# The full-screen replay, and its picture of terminals.
+DEPS += libncurses-dev libvterm-dev
 # What the tests run or are linked with.
 DEPS += libcmocka-dev perl git python3 curl strace procps iproute2
-DEPS += zstd openssl
+DEPS += zstd openssl tmux
+DEPS += prometheus python3-prometheus-client python3-yaml
 # Receivers that the tests send to: unpacked, not installed.
 RECEIVERS := rsyslog syslog-ng-core clickhouse-server
+RECEIVERS_BENCH := rsyslog rsyslog-elasticsearch
 DEPS_LINT := clang-format clang-tidy cppcheck shellcheck
 DEPS_FUZZ := libclang-rt-14-dev
 DEPS_BENCH := bubblewrap auditd
@@ -172,25 +187,29 @@ demo: deps
 BINDIR  := $(DESTDIR)$(PREFIX)/bin
 SBINDIR := $(DESTDIR)$(PREFIX)/sbin
 LIBEXEC := $(DESTDIR)$(PREFIX)/libexec/vitrine
+SHAREDIR := $(DESTDIR)$(PREFIX)/share/vitrine
 MANDIR  := $(DESTDIR)$(PREFIX)/share/man
 UNITDIR := $(DESTDIR)$(PREFIX)/lib/systemd/system
+SYSUSERSDIR := $(DESTDIR)$(PREFIX)/lib/sysusers.d
 
 include man/man.mk
 
 COMPLDIR := $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 
 install: all man
-	install -d $(COMPLDIR) $(BINDIR) $(SBINDIR) $(LIBEXEC) $(MANDIR)/man1 $(MANDIR)/man8 $(UNITDIR)
+	install -d $(COMPLDIR) $(BINDIR) $(SBINDIR) $(LIBEXEC) $(MANDIR)/man1 $(MANDIR)/man8 $(UNITDIR) $(SYSUSERSDIR) $(SHAREDIR)/grafana $(SHAREDIR)/prometheus
 	install -m 755 $(B)/bin/vitrine $(BINDIR)/vitrine
 	install -m 755 $(B)/bin/vitrined $(SBINDIR)/vitrined
 	install -m 755 $(B)/bin/vitrine-export $(SBINDIR)/vitrine-export
-	install -m 755 $(addprefix $(B)/bin/,vitrine-recorder vitrine-names vitrine-launcher vitrine-init) $(LIBEXEC)
+	install -m 755 $(addprefix $(B)/bin/,vitrine-commands vitrine-recorder vitrine-names vitrine-launcher vitrine-init vitrine-metrics) $(LIBEXEC)
 	install -m 644 $(filter %.1,$(MAN)) $(MANDIR)/man1
 	install -m 644 $(filter %.8,$(MAN)) $(MANDIR)/man8
 	install -m 644 $(B)/man/vitrine.bash $(COMPLDIR)/vitrine
+	install -m 644 $(wildcard dashboards/grafana/*.json) $(SHAREDIR)/grafana
+	install -m 644 dashboards/prometheus/alerts.yml $(SHAREDIR)/prometheus
+	install -m 644 supervisor/vitrine.sysusers $(SYSUSERSDIR)/vitrine.conf
 	sed 's|@sbindir@|$(PREFIX)/sbin|' supervisor/vitrined.service.in > $(UNITDIR)/vitrined.service
-	install -d $(DESTDIR)$(PREFIX)/lib/sysusers.d
-	install -m 644 exporters/vitrine-export.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/vitrine-export.conf
+	install -m 644 exporters/vitrine-export.sysusers $(SYSUSERSDIR)/vitrine-export.conf
 	sed 's|@sbindir@|$(PREFIX)/sbin|' exporters/vitrine-export.service.in > $(UNITDIR)/vitrine-export.service
 
 # ---- tests ----------------------------------------------------------------------------------------------------------

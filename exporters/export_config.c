@@ -5,13 +5,13 @@
 #include "place.h"
 
 #include "../supervisor/record/cleanup.h"
+#include "../supervisor/record/hash.h"
 #include "../supervisor/record/jansson_cleanup.h"
 #include "../supervisor/record/store.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <openssl/crypto.h>
-#include <openssl/evp.h>
 #include <string.h>
 
 #define FILE_MAX (1024 * 1024)
@@ -23,6 +23,7 @@ const struct knob export_knobs[] = {
 	{"state", KNOB_PATH, "\"" STORE_DEFAULT_STATE "\"", .doc = "state directory with the records"},
 	{"directory", KNOB_PATH, "\"/var/lib/vitrine-export\"", .doc = "where cursors and dead letters are kept"},
 	{"key_file", KNOB_PATH, .doc = "key of the digests of what is left out; without it there are none"},
+	{"metrics", KNOB_LISTEN, .doc = "where metrics are served; without it nowhere"},
 	{"drain_s", KNOB_NUMBER, "10", .min = 0, .max = 3600, .doc = "how long the end may take, for what is on its way"},
 	{"sinks", KNOB_SINKS, .is_required = true, .doc = "where records go: objects with the keys below"},
 	{0},
@@ -129,7 +130,7 @@ static void borrow_values(struct sink_config *s)
 
 /* ---- what is the same ---- */
 
-static int take_secrets(EVP_MD_CTX *hash, const struct knob *table, const json_t *values,
+static int take_secrets(struct hash *hash, const struct knob *table, const json_t *values,
 			struct knob_fault *f)
 {
 	for (; table->name; table++) {
@@ -137,10 +138,10 @@ static int take_secrets(EVP_MD_CTX *hash, const struct knob *table, const json_t
 		int r = table->type == KNOB_SECRET ? knob_secret(values, table->name, &secret, f)
 						   : 0;
 
-		if (r == 0 && secret && !EVP_DigestUpdate(hash, secret, strlen(secret) + 1))
-			r = -ENOMEM;
-		if (secret)
+		if (secret) {
+			hash_add(hash, secret, strlen(secret) + 1);
 			OPENSSL_cleanse(secret, strlen(secret));
+		}
 		free(secret);
 		if (r < 0)
 			return r;
@@ -150,16 +151,16 @@ static int take_secrets(EVP_MD_CTX *hash, const struct knob *table, const json_t
 
 static int take_print(struct sink_config *s, struct knob_fault *f)
 {
-	EVP_MD_CTX *hash = EVP_MD_CTX_new();
 	cleanup(free) char *text = json_dumps(s->values, JSON_COMPACT | JSON_SORT_KEYS);
-	int r = -ENOMEM;
+	struct hash hash;
+	int r;
 
-	if (hash && text && EVP_DigestInit_ex(hash, EVP_sha256(), NULL) &&
-	    EVP_DigestUpdate(hash, text, strlen(text) + 1))
-		r = take_secrets(hash, s->type->knobs, s->values, f);
-	if (r == 0 && !EVP_DigestFinal_ex(hash, s->print, NULL))
-		r = -ENOMEM;
-	EVP_MD_CTX_free(hash);
+	if (!text)
+		return -ENOMEM;
+	hash_begin(&hash);
+	hash_add(&hash, text, strlen(text) + 1);
+	r = take_secrets(&hash, s->type->knobs, s->values, f);
+	hash_end(&hash, s->print);
 	return r;
 }
 
@@ -278,6 +279,7 @@ static int parse_head(struct export_config *c, bool read_files, struct knob_faul
 		return r;
 	c->state = knob_text(c->values, "state");
 	c->directory = knob_text(c->values, "directory");
+	c->metrics = knob_text(c->values, "metrics");
 	c->drain_ms = (uint64_t)knob_number(c->values, "drain_s") * 1000;
 	key_file = knob_text(c->values, "key_file");
 	r = key_file && read_files ? hide_key_read(key_file, &c->key) : 0;

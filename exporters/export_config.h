@@ -26,6 +26,7 @@ struct sink_config {
 struct export_config {
 	json_t *values; /* owned */
 	const char *state, *directory;
+	const char *metrics; /* where they are served; NULL: nowhere */
 	uint64_t drain_ms;
 	struct hide_key key;
 	struct sink_config *sinks; /* owned */

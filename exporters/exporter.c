@@ -2,6 +2,7 @@
  * Loop, signals, and what is told about it all.
  */
 #include "exporter.h"
+#include "export_metrics.h"
 #include "roster.h"
 #include "status.h"
 
@@ -32,6 +33,7 @@ struct exporter {
 	sd_event *event;
 	struct http_engine *http;
 	struct roster *roster;
+	struct export_metrics *metrics;
 	int state_fd, sessions_fd, directory_fd, lock_fd;
 	sd_event_source *timer;
 	unsigned turns;
@@ -74,6 +76,9 @@ static void write_status(struct exporter *x)
 	size_t count = roster_status(x->roster, list, SINKS_MAX);
 	int r = status_write(x->directory_fd, list, count);
 
+	export_metrics_tell(x->metrics, list, count);
+	if (r < 0)
+		export_metrics_status_error(x->metrics);
 	if (r < 0 && r != -ENOSPC)
 		say(NULL, "cannot write the status");
 }
@@ -93,8 +98,11 @@ static int on_turn(sd_event_source *source, uint64_t usec, void *context)
 	struct exporter *x = context;
 
 	(void)usec;
+	export_metrics_beat(x->metrics);
 	if (!x->is_draining)
 		open_sinks(x);
+	if (x->config.metrics)
+		roster_measure(x->roster);
 	roster_turn(x->roster, x->turns % SCAN_TURNS == 0 && !x->is_draining, now_ms(x));
 	if (x->turns++ % STATUS_TURNS == 0)
 		write_status(x);
@@ -125,11 +133,12 @@ static bool can_follow(const struct exporter *x, const struct export_config *nex
 {
 	const struct export_config *c = &x->config;
 
-	if (!strcmp(c->state, next->state) && !strcmp(c->directory, next->directory))
+	if (!strcmp(c->state, next->state) && !strcmp(c->directory, next->directory) &&
+	    !strcmp(c->metrics ? c->metrics : "", next->metrics ? next->metrics : ""))
 		return true;
 	knob_fault_set(f, "",
-		       "%s: state and directory cannot change in a process that runs: restart "
-		       "it",
+		       "%s: state, directory and metrics cannot change in a process that runs: "
+		       "restart it",
 		       x->file);
 	return false;
 }
@@ -246,6 +255,22 @@ static int open_loop(struct exporter *x)
 	return r < 0 ? fail("cannot make", "the loop", r) : 0;
 }
 
+static void say_of_metrics(void *context, const char *text)
+{
+	(void)context;
+	say(NULL, text);
+}
+
+static int open_metrics(struct exporter *x)
+{
+	struct knob_fault f = {0};
+	int r = export_metrics_new(x->config.metrics, x->event, say_of_metrics, x, &x->metrics, &f);
+
+	if (r < 0)
+		say(NULL, f.text[0] ? f.text : strerror(-r));
+	return r;
+}
+
 static int open_roster(struct exporter *x)
 {
 	const struct lane_setup setup = {
@@ -270,6 +295,7 @@ static int open_roster(struct exporter *x)
 static void free_all(struct exporter *x)
 {
 	roster_free(x->roster);
+	export_metrics_free(x->metrics);
 	http_engine_free(x->http);
 	sd_event_source_disable_unref(x->timer);
 	sd_event_unref(x->event);
@@ -293,6 +319,8 @@ int exporter_run(const char *file, struct export_config *config)
 	*config = (struct export_config){0};
 	if (r == 0)
 		r = open_loop(&x);
+	if (r == 0)
+		r = open_metrics(&x);
 	if (r == 0)
 		r = open_roster(&x);
 	if (r == 0) {

@@ -2,6 +2,7 @@
  * Sources by session, opened when there is something to read.
  */
 #include "feed.h"
+#include "pending.h"
 
 #include "../supervisor/record/checkpoints.h"
 #include "../supervisor/record/cleanup.h"
@@ -26,7 +27,8 @@ struct stream {
 	bool is_done, is_told;	  /* all was read; its end was told by a gap */
 	uint64_t next_seq;	  /* where to go on when it is opened */
 	uint64_t noted_ns;	  /* time of the last checkpoint that was given */
-	uint64_t closed_ms;	  /* when its journal was found closed; 0: it was not */
+	uint64_t pending;   /* records to be read, as last counted, less what was read since */
+	uint64_t closed_ms; /* when its journal was found closed; 0: it was not */
 };
 
 struct feed {
@@ -38,6 +40,7 @@ struct feed {
 	char note[NOTE_MAX], root[2 * HASH_SIZE + 1];
 	struct session_facts no_facts;
 	uint64_t resets;
+	size_t measured; /* the stream whose turn it is to be counted */
 	size_t refused;
 	bool is_changed; /* since feed_settle */
 };
@@ -311,10 +314,13 @@ static bool read_stream(struct feed *f, struct stream *s, struct fed *ret_fed)
 	switch (source_next(s->source, &e)) {
 	case SOURCE_RECORD:
 		s->next_seq = source_position(s->source);
+		s->pending -= s->pending > 0;
 		return give(f, s, e, ret_fed);
 	case SOURCE_DONE:
+		s->pending = 0;
 		return read_end(f, s, ret_fed);
 	case SOURCE_END:
+		s->pending = 0;
 		break;
 	}
 	return tell_removal(f, s, ret_fed);
@@ -334,6 +340,41 @@ bool feed_next(struct feed *f, struct fed *ret_fed)
 	}
 	return false;
 }
+
+/* ---- what is still to be read ---- */
+
+static void measure(const struct feed *f, struct stream *s)
+{
+	cleanup(close_fd) int fd = openat(f->setup.sessions_fd, s->session,
+					  O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+
+	s->pending = fd < 0 ? 0 : pending_count(fd, s->next_seq);
+}
+
+void feed_measure(struct feed *f)
+{
+	for (size_t tried = 0; tried < f->count; tried++) {
+		if (f->measured >= f->count)
+			f->measured = 0;
+		struct stream *s = &f->streams[f->measured++];
+
+		if (!s->is_done) {
+			measure(f, s);
+			return;
+		}
+	}
+}
+
+uint64_t feed_pending(const struct feed *f)
+{
+	uint64_t pending = 0;
+
+	for (size_t i = 0; i < f->count; i++)
+		pending += f->streams[i].pending;
+	return pending;
+}
+
+/* ---- settling ---- */
 
 /* Sessions that are gone and settled are forgotten. */
 static void forget_gone(struct feed *f)

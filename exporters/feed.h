@@ -44,6 +44,13 @@ bool feed_checkpoint(struct feed *f, const char *session, struct fed *ret_fed);
 /* Everything that was given is settled: the cursor moves. True if it did. */
 bool feed_settle(struct feed *f);
 
+/*
+ * How many records are still to be read. Each call of feed_measure counts one of the sessions anew;
+ * what is read meanwhile is taken off.
+ */
+void feed_measure(struct feed *f);
+uint64_t feed_pending(const struct feed *f);
+
 /* Sessions that are there and that this user may not read. */
 size_t feed_refused(const struct feed *f);
 

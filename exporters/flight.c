@@ -124,6 +124,11 @@ void flight_free(struct flight *f)
 	free(f);
 }
 
+void flight_measure(struct flight *f)
+{
+	feed_measure(f->feed);
+}
+
 void flight_reopen(struct flight *f)
 {
 	const struct sink_type *type = f->outlet->sink.type;
@@ -472,5 +477,6 @@ struct flight_status flight_status(const struct flight *f)
 		.in_batch = f->batch.count,
 		.oldest_ns = f->batch.count ? f->batch.items[0].time_ns : 0,
 		.resets = feed_resets(f->feed),
+		.pending = feed_pending(f->feed),
 	};
 }

@@ -37,6 +37,8 @@ void flight_free(struct flight *f);
 int flight_scan(struct flight *f);
 /* Read records, and send what is due. */
 void flight_turn(struct flight *f);
+/* Count anew what one of the sessions has to be read. */
+void flight_measure(struct flight *f);
 /* SIGHUP. */
 void flight_reopen(struct flight *f);
 
@@ -48,6 +50,7 @@ struct flight_status {
 	size_t in_batch;
 	uint64_t oldest_ns; /* 0: none */
 	uint64_t resets;
+	uint64_t pending; /* records that are still to be read */
 };
 
 struct flight_status flight_status(const struct flight *f);

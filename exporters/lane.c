@@ -13,7 +13,7 @@ struct lane {
 	struct outlet outlet;
 	struct flight **flights; /* owned */
 	unsigned count;
-	uint64_t saved_ms;
+	uint64_t saved_ms, save_errors;
 };
 
 static uint64_t now_ms(void)
@@ -138,7 +138,14 @@ int lane_save(struct lane *l)
 	r = cursor_write(o->setup.directory_fd, o->sink.name, &o->cursor);
 	l->saved_ms = now_ms();
 	o->is_dirty = r < 0;
+	l->save_errors += r < 0;
 	return r;
+}
+
+void lane_measure(struct lane *l)
+{
+	for (unsigned i = 0; i < l->count; i++)
+		flight_measure(l->flights[i]);
 }
 
 void lane_turn(struct lane *l)
@@ -191,12 +198,14 @@ struct lane_status lane_status(const struct lane *l)
 		.bytes = o->bytes,
 		.batches = o->batches,
 		.delivered_ns = o->delivered_ns,
+		.cursor_errors = l->save_errors,
 	};
 
 	for (unsigned i = 0; i < l->count; i++) {
 		struct flight_status f = flight_status(l->flights[i]);
 
 		s.in_batch += f.in_batch;
+		s.pending += f.pending + f.in_batch;
 		s.resets += f.resets;
 		if (f.oldest_ns && (!s.oldest_ns || f.oldest_ns < s.oldest_ns))
 			s.oldest_ns = f.oldest_ns;

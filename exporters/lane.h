@@ -26,6 +26,8 @@ void lane_free(struct lane *l);
 
 /* Look for sessions that came and went. */
 void lane_scan(struct lane *l);
+/* Count anew what one of the sessions has to be read. */
+void lane_measure(struct lane *l);
 /* Look for records, and send what is due. */
 void lane_turn(struct lane *l);
 
@@ -48,8 +50,10 @@ struct lane_status {
 	struct cursor_totals totals;
 	uint64_t retries, bytes, batches, resets;
 	size_t in_batch;
-	uint64_t delivered_ns; /* wall clock of the last success; 0: none yet */
-	uint64_t oldest_ns;    /* time of the oldest record on its way; 0: none */
+	uint64_t pending;	/* records that are to be read or on their way; see feed_measure */
+	uint64_t cursor_errors; /* times that the cursor could not be written */
+	uint64_t delivered_ns;	/* wall clock of the last success; 0: none yet */
+	uint64_t oldest_ns;	/* time of the oldest record on its way; 0: none */
 };
 
 struct lane_status lane_status(const struct lane *l);

@@ -207,6 +207,13 @@ void roster_reopen(struct roster *r)
 			lane_reopen(r->posts[i].lane);
 }
 
+void roster_measure(struct roster *r)
+{
+	for (size_t i = 0; i < r->count; i++)
+		if (r->posts[i].lane)
+			lane_measure(r->posts[i].lane);
+}
+
 static void save(struct roster *r, struct lane *l)
 {
 	if (l && lane_save(l) < 0)

@@ -29,6 +29,9 @@ int roster_open(struct roster *r, struct knob_fault *f);
 /* Let all have their turn, and close what has left. */
 void roster_turn(struct roster *r, bool scans, uint64_t now_ms);
 
+/* Let each lane count what one of its sessions has to be read. */
+void roster_measure(struct roster *r);
+
 /* End what is on its way; true when nothing is. */
 bool roster_drain(struct roster *r);
 

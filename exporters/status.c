@@ -2,11 +2,11 @@
  * The status file, and how far each sink is.
  */
 #include "status.h"
+#include "pending.h"
 
 #include "../supervisor/record/cleanup.h"
 #include "../supervisor/record/json_put.h"
 #include "../supervisor/record/printable.h"
-#include "../supervisor/record/reader.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -57,37 +57,6 @@ int status_write(int dir_fd, const struct lane_status *list, size_t count)
 
 /* ---- what is pending ---- */
 
-static bool journal_reaches(struct reader *r, uint64_t seq)
-{
-	struct event e;
-
-	return reader_seek(r, seq) == 0 && reader_next(r, &e) == READER_RECORD && e.seq >= seq;
-}
-
-/* How many records the journal has from @next on, by doubling and halving. */
-static uint64_t count_from(int dir_fd, uint64_t next)
-{
-	struct reader *r;
-	uint64_t low = 0, high = 1;
-
-	if (reader_open(dir_fd, &r) < 0)
-		return 0;
-	while (journal_reaches(r, next - 1 + high)) {
-		low = high;
-		high *= 2;
-	}
-	while (high - low > 1) {
-		uint64_t middle = low + (high - low) / 2;
-
-		if (journal_reaches(r, next - 1 + middle))
-			low = middle;
-		else
-			high = middle;
-	}
-	reader_free(r);
-	return low;
-}
-
 /* Records that the sink has not settled, over all sessions. */
 static int count_pending(const char *state, const struct cursor *c, uint64_t *ret_pending)
 {
@@ -108,7 +77,7 @@ static int count_pending(const char *state, const struct cursor *c, uint64_t *re
 			continue;
 		fd = openat(dirfd(dir), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (fd >= 0)
-			*ret_pending += count_from(fd, known ? known->next_seq : 1);
+			*ret_pending += pending_count(fd, known ? known->next_seq : 1);
 	}
 	return 0;
 }

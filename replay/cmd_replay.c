@@ -3,20 +3,23 @@
  */
 #include "commands.h"
 #include "formats/formats.h"
+#include "notes.h"
 #include "player.h"
 #include "query.h"
+#include "screen/screen.h"
 
 #include "../supervisor/record/cleanup.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 #define CALLED "vitrine replay"
 
 struct replay_options {
 	const char *state;
-	const char *query;
+	const char *query, *notes;
 	struct filter filter;
-	bool tree, follow, json, raw_output;
+	bool tree, follow, json, raw_output, interactive;
 	int color, format; /* format: FORMAT_NONE, or a number of formats[] */
 };
 
@@ -31,6 +34,36 @@ static const struct view *choose_view(const struct replay_options *options)
 	if (options->raw_output)
 		return &view_raw;
 	return options->tree ? &view_tree : &view_timeline;
+}
+
+/* Full screen: needs a terminal on both sides. */
+static int show_screen(const struct replay_options *options, const char *what)
+{
+	cleanup(session) struct session session = SESSION_NONE;
+	cleanup(free) char *notes = NULL;
+
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
+		fputs(CALLED
+		      ": --interactive needs a terminal; without it the timeline is printed\n",
+		      stderr);
+		return COMMAND_STATUS_USAGE;
+	}
+	if (options->json || options->raw_output || options->tree || options->follow ||
+	    options->format != FORMAT_NONE || options->filter.kinds.given || options->filter.proc ||
+	    options->filter.since.given || options->filter.until.given) {
+		fputs(CALLED
+		      ": of the other options --interactive takes --filter, --notes and --state; "
+		      "it filters, follows and shows the tree by keys\n",
+		      stderr);
+		return COMMAND_STATUS_USAGE;
+	}
+	if (session_open(options->state, what, CALLED, stderr, &session) < 0)
+		return 1;
+	notes = notes_path(options->state, what, session.manifest.id, options->notes);
+	return notes ? screen_run(&session, &(struct screen_options){.called = CALLED,
+								     .query = options->query,
+								     .notes = notes})
+		     : 1;
 }
 
 static int replay_run(const void *values, int argument_count, char **arguments)
@@ -64,6 +97,8 @@ static int replay_run(const void *values, int argument_count, char **arguments)
 	r = query_from_option(options->query, CALLED, stderr, &query);
 	if (r < 0)
 		return r == -EINVAL ? COMMAND_STATUS_USAGE : 1;
+	if (options->interactive)
+		return show_screen(options, arguments[0]);
 	filter.query = query;
 	return player_run(&player, options->state, arguments[0]);
 }
@@ -93,6 +128,8 @@ const struct command command_replay = {
 		{"json", 'j', NULL, "print the canonical JSON, one record a line", OPTION_FLAG, OFFSET(json)},
 		{"raw-output", 0, NULL, "write the session's output as it was, unescaped", OPTION_FLAG,
 		 OFFSET(raw_output)},
+		{"interactive", 'i', NULL, "full screen, to look around by keys (see FULL SCREEN)", OPTION_FLAG, OFFSET(interactive)},
+		{"notes", 0, "FILE", "with --interactive: where notes and bookmarks stand", OPTION_TEXT, OFFSET(notes)},
 		{"format", 0, "FORMAT", "as another tool reads it (see FORMATS)", OPTION_CHOICE, OFFSET(format),
 		 .choices = format_names},
 		{"color", 0, "WHEN", "colours: by itself on a terminal only", OPTION_CHOICE, OFFSET(color),
@@ -121,6 +158,16 @@ const struct command command_replay = {
 		"(file.re*).",
 	.sections = (const struct command_section[]){
 		QUERY_MANUAL,
+		{"FULL SCREEN",
+		 "With --interactive the record is shown on the whole terminal: lanes of what happened when, the list of records or "
+		 "the process tree, and the values of the record under the cursor or what the session's terminal showed at that "
+		 "moment. ? lists the keys. A session of any size is there at once: only the pages that are looked at are "
+		 "read, and lanes, tree and filters fill up meanwhile. A session that runs grows on the screen.\n\n"
+		 "Enter on a value filters by it (- by all others), f edits the filter, / searches, n and N go on; h, d, r and a go to "
+		 "the next hole, refusal, redaction and technique, their capitals to the one before; space plays the session, + and "
+		 "_ change the speed, < and > go five seconds. Holes stand in the list whatever the filter says.\n\n"
+		 "m bookmarks a record and c writes a note about it; both go to a file beside the evidence, never into it, with "
+		 "name and time (vitrine-note(1))."},
 		{"FORMATS",
 		 "  perfetto        Chrome trace JSON, for ui.perfetto.dev\n"
 		 "  timesketch      JSON lines for Timesketch\n"
@@ -142,6 +189,8 @@ const struct command command_replay = {
 		 "  vitrine replay build-7 --kind file --until 2s\n\n"
 		 "Which files below /etc were touched, and by whom?\n\n"
 		 "  vitrine replay last --filter 'file:/etc/*'\n\n"
+		 "Look around in a bundle that somebody sent.\n\n"
+		 "  vitrine replay -i incident.tar\n\n"
 		 "See it in Perfetto.\n\n"
 		 "  vitrine replay last --format perfetto >session.json\n\n"
 		 "Watch a session that runs.\n\n"

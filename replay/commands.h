@@ -10,6 +10,7 @@ extern const struct command command_diff;
 extern const struct command command_files;
 extern const struct command command_hosts;
 extern const struct command command_lineage;
+extern const struct command command_note;
 extern const struct command command_ps;
 extern const struct command command_replay;
 extern const struct command command_report;

@@ -23,6 +23,7 @@ void lanes_add(struct lanes *l, uint64_t elapsed_ns, const struct event *e)
 		for (size_t i = 0; i < EVENT_CLASS_COUNT; i++)
 			join_pairs(l->counts[i]);
 		join_pairs(l->gaps);
+		join_pairs(l->limits);
 		l->part_ns *= 2;
 		l->used = (l->used + 1) / 2;
 	}
@@ -31,6 +32,8 @@ void lanes_add(struct lanes *l, uint64_t elapsed_ns, const struct event *e)
 		l->used = part + 1;
 	if (e->kind == EVENT_gap)
 		l->gaps[part]++;
+	if (e->kind == EVENT_limit)
+		l->limits[part]++;
 	if (e->kind != EVENT_KIND_NONE && e->kind < EVENT_KIND_COUNT)
 		l->counts[kind_table[e->kind].class][part]++;
 }

@@ -42,6 +42,14 @@ void pen_style(const struct pen *pen, enum style style)
 		fprintf(pen->out, "\033[%sm", style_codes[style]);
 }
 
+enum style style_of_code(const char *code, size_t length)
+{
+	for (size_t i = 0; i < STYLE_COUNT; i++)
+		if (strlen(style_codes[i]) == length && !memcmp(style_codes[i], code, length))
+			return (enum style)i;
+	return STYLE_PLAIN;
+}
+
 enum style kind_style(enum event_kind kind)
 {
 	static const enum style of_class[EVENT_CLASS_COUNT] = {

@@ -40,6 +40,8 @@ extern const char *const color_choices[]; /* NULL-terminated, for a row of optio
 /* A pen for @out. By itself it has colours on a terminal only, and none where NO_COLOR is set. */
 struct pen pen_for(FILE *out, enum color_choice color);
 void pen_style(const struct pen *pen, enum style style); /* until the next; STYLE_PLAIN ends it */
+/* The style that pen_style writes as "\033[<code>m"; STYLE_PLAIN for any other code. */
+enum style style_of_code(const char *code, size_t length);
 
 /* How a value is shown. */
 enum show {

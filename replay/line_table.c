@@ -109,5 +109,9 @@ const struct row line_rows[EVENT_KIND_COUNT] = {
 	[EVENT_coverage] = {STYLE_LOUD, PARTS({"sensor ", FIELD_sensor}, {" ", FIELD_state}, {": ", FIELD_detail, SHOW_PROSE})},
 	[EVENT_clock] = {STYLE_POLICY, PARTS({"the wall clock was stepped by ", FIELD_step_ns, SHOW_DURATION})},
 	[EVENT_checkpoint] = {STYLE_DIM, PARTS({"", FIELD_tree_size, SHOW_VALUE, " records"}, {", root ", FIELD_root_hash})},
+	[EVENT_secret_give] = {STYLE_POLICY, PARTS(
+		{"", FIELD_name}, {" as ", FIELD_given_as}, {" ", FIELD_path}, {", for ", FIELD_as_user},
+		{", only for ", FIELD_only}, {", gone after ", FIELD_ttl_ns, SHOW_DURATION})},
+	[EVENT_secret_expire] = {STYLE_POLICY, PARTS({"", FIELD_name}, {" ", FIELD_path})},
 };
 /* clang-format on */

@@ -3,6 +3,7 @@
 #include "clerk.h"
 
 #include "config.h"
+#include "deployment_key.h"
 #include "jansson_cleanup.h"
 #include "redact/redact.h"
 #include "redact/shapes.h"
@@ -36,7 +37,7 @@ static int set_up_redaction(struct clerk *c, const char *state, struct fault *f)
 	int r = config_load(NULL, values, &config, f);
 
 	if (r == 0)
-		r = config_load_key(config.key_file, key, f);
+		r = deployment_key_load(config.key_file, key, f);
 	config_free(&config);
 	if (r < 0)
 		return r;

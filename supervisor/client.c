@@ -4,15 +4,18 @@
  */
 #include "client.h"
 
-#include "clerk.h"
+#include "access.h"
+#include "grant.h"
 #include "jansson_cleanup.h"
-#include "record/cleanup.h"
+#include "pool.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <string.h>
 
 #define TERMINAL_MAX UINT16_MAX
+#define STREAMS 3
 
 void client_send(struct client *c, json_t *message)
 {
@@ -67,6 +70,53 @@ static void tell_ended(void *context, const char *id, const json_t *verdict, int
 				 "verdict", verdict, "status", status, "error", error));
 }
 
+/* One too many is told so at once, and can come again. */
+static int check_capacity(const struct client *c, const struct grant *g, struct fault *f)
+{
+	const struct host *h = c->host;
+	uint64_t own = 0;
+
+	if (h->session_count >= h->config.sessions_max)
+		return fault_set(f, -EBUSY, "capacity",
+				 "%zu sessions are alive, as many as this vitrined takes "
+				 "(sessions_max)",
+				 h->session_count);
+	for (struct session *s = h->sessions; g->row && s; s = session_next(s))
+		own += session_asker(s) == c->who.uid;
+	return g->row && own >= g->sessions
+		       ? fault_set(f, -EBUSY, "capacity",
+				   "%" PRIu64
+				   " sessions of yours are alive, as many as this vitrined "
+				   "takes of you",
+				   own)
+		       : 0;
+}
+
+static int make_request(struct client *c, struct control_message *m,
+			struct session_request *ret_request, struct fault *f)
+{
+	struct session_request request = {.workspace_fd = -1};
+	struct grant grant = {0};
+	int workspace_fd = m->fd_count > STREAMS ? m->fds[STREAMS] : -1;
+	int r = grant_find(c->host->config.users, c->socket, &c->who, &grant, f);
+
+	if (r == 0)
+		r = check_capacity(c, &grant, f);
+	if (r == 0) {
+		m->fds[STREAMS] = -1;
+		r = session_request_parse(m->body, &grant, workspace_fd, &request, f);
+	}
+	if (r == 0)
+		r = grant_check(&grant, &c->who, &request, f);
+	grant_free(&grant);
+	if (r < 0) {
+		session_request_free(&request);
+		return r;
+	}
+	*ret_request = request;
+	return 0;
+}
+
 static void serve_run(struct client *c, struct control_message *m)
 {
 	struct host *h = c->host;
@@ -79,12 +129,8 @@ static void serve_run(struct client *c, struct control_message *m)
 		client_refuse(c, "busy", "this connection has a session already");
 		return;
 	}
-	if (h->session_count >= h->config.sessions_max) {
-		client_refuse(c, "too_many", "as many sessions as sessions_max allows are alive");
-		return;
-	}
-	if (m->fd_count != 3) {
-		client_refuse(c, "bad_request", "session.run needs three descriptors");
+	if (m->fd_count < STREAMS || m->fd_count > STREAMS + 1) {
+		client_refuse(c, "bad_request", "session.run needs three descriptors or four");
 		return;
 	}
 	const char *state = json_string_value(json_object_get(m->body, "state"));
@@ -96,9 +142,11 @@ static void serve_run(struct client *c, struct control_message *m)
 	}
 
 	c->is_answered = false;
-	int r = session_request_parse(m->body, &request, &f);
+	int r = make_request(c, m, &request, &f);
 	if (r == 0)
 		r = session_start(h, &request, &c->who, m->fds, &told, &s, &f);
+	if (r < 0)
+		metric_add(h->metrics->sessions_refused, 1);
 	if (r < 0)
 		client_refuse(c, f.code ? f.code : "failed", f.text[0] ? f.text : strerror(-r));
 	else
@@ -107,13 +155,18 @@ static void serve_run(struct client *c, struct control_message *m)
 
 /* ---- requests about a session ---- */
 
+static bool may_have(const struct client *c, const struct session *s)
+{
+	return c->who.uid == 0 || c->who.uid == session_asker(s);
+}
+
 /* The session that the request names, if the client may have it. */
 static struct session *named_session(struct client *c, const struct control_message *m)
 {
 	const char *id = json_string_value(json_object_get(m->body, "session"));
 	struct session *s = session_find(c->host, id);
 
-	if (s && (c->who.uid == 0 || strcmp(c->session, session_id(s)) == 0))
+	if (s && may_have(c, s))
 		return s;
 	client_refuse(c, "no_session", "no such session is alive");
 	return NULL;
@@ -168,73 +221,6 @@ static void serve_kill(struct client *c, struct control_message *m)
 	session_end(s, &killed, false);
 }
 
-/* ---- requests about records ---- */
-
-#define QUERY_MOST 4096
-
-/* The id of the record that @what means, "-" for all. */
-static int find_record(const struct host *h, const char *what, char ret_id[SESSION_ID_LENGTH + 1])
-{
-	cleanup(close_fd) int fd = -1;
-	struct manifest m;
-	int r;
-
-	if (!strcmp(what, "-")) {
-		memcpy(ret_id, "-", 2);
-		return 0;
-	}
-	r = store_find(h->state_fd, what, &m, &fd);
-	if (r < 0)
-		return r;
-	memcpy(ret_id, m.id, sizeof(m.id));
-	manifest_free(&m);
-	return 0;
-}
-
-static int note_access(struct client *c, const char *id, const char *query, size_t size,
-		       struct fault *f)
-{
-	const struct clerk_client client = {.uid = c->who.uid, .by = "user"};
-	struct clerk *clerk = NULL;
-	struct event e;
-	int r = clerk_open(c->host->config.state, ACTS_APPEND, &clerk, f);
-
-	if (r < 0)
-		return r;
-	event_init(&e, EVENT_record_access, 0, 0);
-	event_put_bytes(&e, FIELD_query, query, size);
-	r = clerk_note(clerk, LEDGER_ACCESS, id, &e, &client, false);
-	clerk_close(clerk);
-	return r < 0 ? fault_set(f, r, "failed", "%s", strerror(-r)) : 0;
-}
-
-/* Somebody is about to read a record; what there is none of is no reading. */
-static void serve_access(struct client *c, struct control_message *m)
-{
-	const char *what = json_string_value(json_object_get(m->body, "session"));
-	cleanup(free) char *query = NULL;
-	char id[SESSION_ID_LENGTH + 1];
-	struct fault f = {0};
-	size_t size = 0;
-	int r;
-
-	if (!what || control_get_bytes(json_object_get(m->body, "query"), &query, &size) < 0 ||
-	    size > QUERY_MOST) {
-		client_refuse(c, "bad_request",
-			      "session, query: allowed: texts, at most 4096 bytes");
-		return;
-	}
-	r = find_record(c->host, what, id);
-	if (r == 0)
-		r = note_access(c, id, query, size, &f);
-	else
-		r = 0;
-	if (r < 0)
-		client_refuse(c, f.code ? f.code : "failed", f.text);
-	else
-		client_send(c, json_pack("{s:b}", "ok", 1));
-}
-
 /* ---- requests about the daemon ---- */
 
 static void serve_list(struct client *c, struct control_message *m)
@@ -243,7 +229,8 @@ static void serve_list(struct client *c, struct control_message *m)
 
 	(void)m;
 	for (struct session *s = c->host->sessions; list && s; s = session_next(s))
-		json_array_append_new(list, session_describe(s));
+		if (may_have(c, s))
+			json_array_append_new(list, session_describe(s));
 	client_send(c, json_pack("{s:b, s:o}", "ok", 1, "sessions", list));
 }
 
@@ -259,8 +246,10 @@ static json_t *names(const char *const *list)
 static void serve_info(struct client *c, struct control_message *m)
 {
 	(void)m;
-	client_send(c, json_pack("{s:b, s:s, s:s, s:o, s:o}", "ok", 1, "version", VITRINE_VERSION,
-				 "state", c->host->config.state, "sensors",
+	client_send(c, json_pack("{s:b, s:s, s:s, s:{s:I, s:I}, s:o, s:o}", "ok", 1, "version",
+				 VITRINE_VERSION, "state", c->host->config.state, "pool", "size",
+				 (json_int_t)pool_size(c->host->pool), "ready",
+				 (json_int_t)pool_ready(c->host->pool), "sensors",
 				 names(sensors_names(c->host->sensors)), "missing",
 				 names(sensors_missing(c->host->sensors))));
 }
@@ -268,9 +257,10 @@ static void serve_info(struct client *c, struct control_message *m)
 /* ---- the table ---- */
 
 enum role {
-	ROLE_ROOT,    /* uid 0 */
-	ROLE_OWNER,   /* who started the session (checked with the session's name), or root */
-	ROLE_ANYBODY, /* who can connect */
+	ROLE_GRANTED, /* root, or who a row of the configuration grants it (grant.h) */
+	ROLE_OWNER,   /* the user who started the session (checked with its name), or root */
+	ROLE_READER,  /* root, or a member of the group that may read records */
+	ROLE_ANYBODY, /* who can connect; of sessions only the user's own are told */
 };
 
 static const struct {
@@ -278,9 +268,9 @@ static const struct {
 	enum role role;
 	void (*serve)(struct client *c, struct control_message *m);
 } requests[] = {
-	{"session.run", ROLE_ROOT, serve_run},	       {"session.signal", ROLE_OWNER, serve_signal},
-	{"session.kill", ROLE_OWNER, serve_kill},      {"exec.resize", ROLE_OWNER, serve_resize},
-	{"record.access", ROLE_ANYBODY, serve_access}, {"session.list", ROLE_ANYBODY, serve_list},
+	{"session.run", ROLE_GRANTED, serve_run},     {"session.signal", ROLE_OWNER, serve_signal},
+	{"session.kill", ROLE_OWNER, serve_kill},     {"exec.resize", ROLE_OWNER, serve_resize},
+	{"record.access", ROLE_READER, access_serve}, {"session.list", ROLE_ANYBODY, serve_list},
 	{"daemon.info", ROLE_ANYBODY, serve_info},
 };
 
@@ -288,13 +278,11 @@ void client_serve(struct client *c, struct control_message *m)
 {
 	const char *name = json_string_value(json_object_get(m->body, "request"));
 
+	metric_add(c->host->metrics->requests, 1);
 	for (size_t i = 0; name && i < sizeof(requests) / sizeof(requests[0]); i++) {
 		if (strcmp(requests[i].name, name) != 0)
 			continue;
-		if (requests[i].role == ROLE_ROOT && c->who.uid != 0)
-			client_refuse(c, "forbidden", "only root may ask for this");
-		else
-			requests[i].serve(c, m);
+		requests[i].serve(c, m);
 		return;
 	}
 	client_refuse(c, "bad_request", "no such request");

@@ -2,6 +2,7 @@
  * vitrine doctor: whether sessions can run on this host, and what to do where they cannot.
  */
 #include "doctor.h"
+#include "doctor_report.h"
 #include "jansson_cleanup.h"
 #include "record/command.h"
 #include "record/store.h"
@@ -46,21 +47,26 @@ static int doctor_run(const void *values, int argument_count, char **arguments)
 		.is_root = geteuid() == 0,
 	};
 	cleanup(json) json_t *rows = json_array();
+	enum finding_state states[DOCTOR_CHECKS_MAX];
 	bool whole = true;
+	char digest[65];
 
 	for (const struct doctor_check *c = doctor_checks; c->name; c++) {
 		struct finding f = {0};
 
 		c->look(&subject, &f);
 		whole &= f.state != FINDING_MISSING;
+		states[c - doctor_checks] = f.state;
 		if (o->json)
 			json_array_append_new(rows, describe(c->name, &f));
 		else
 			print_finding(c->name, &f);
 		fflush(stdout);
 	}
+	doctor_digest(states, digest);
 	if (o->json) {
-		cleanup(json) json_t *all = json_pack("{s:b, s:O}", "ok", whole, "checks", rows);
+		cleanup(json) json_t *all =
+			json_pack("{s:b, s:s, s:O}", "ok", whole, "sha256", digest, "checks", rows);
 
 		if (!all || json_dumpf(all, stdout, JSON_INDENT(2)) < 0)
 			return STATUS_MISSING;
@@ -85,7 +91,10 @@ const struct command command_doctor = {
 		"Looks at what sessions and their records need, one line each: ok; degraded, with what is lost; or missing, with "
 		"what to do about it. WORKSPACE is a directory that is to become a session's /workspace, the current one without.\n\n"
 		"As root it also tries what can only be tried: it loads the sensors, and makes namespaces and mounts as a session "
-		"has them. Nothing of that is attached or seen by others, all of it is gone at the end, and nothing is written.",
+		"has them. Nothing of that is attached or seen by others, all of it is gone at the end, and nothing is written.\n\n"
+		"vitrined looks at the same before each session, with the state directory for a workspace. What it found is in the "
+		"session's record: session.start has degraded, the names of what is not ok, and doctor_sha256, a digest of one line a "
+		"check, its state and its name, as --json gives it as sha256.",
 	.sections = (const struct command_section[]){
 		{"EXIT STATUS", "0 when nothing is missing, degraded or not; 1 when something is."},
 		{0},

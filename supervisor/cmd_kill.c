@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define CALLED "vitrine kill"
 #define LOOK_NS 20000000 /* between two looks whether it has ended */
@@ -109,6 +110,56 @@ static int connect_owner(const struct manifest *m, int *ret_socket, struct fault
 		     : 0;
 }
 
+/* Which of the sessions in @list is meant by @what: an id, the beginning of one, a name, or last.
+ */
+static int find_listed(const json_t *list, const char *what, struct manifest *m, struct fault *f)
+{
+	const char *found = NULL;
+	json_int_t newest = -1;
+	const json_t *session;
+	size_t i, count = 0;
+
+	json_array_foreach (list, i, session) {
+		const char *id = json_string_value(json_object_get(session, "id"));
+		const char *name = json_string_value(json_object_get(session, "name"));
+		json_int_t started = json_integer_value(json_object_get(session, "started_ns"));
+
+		if (!id || (strcmp(what, "last") && strncmp(id, what, strlen(what)) &&
+			    (!name || strcmp(name, what))))
+			continue;
+		if (!strcmp(what, "last") && started <= newest)
+			continue;
+		newest = started;
+		count = strcmp(what, "last") ? count + 1 : 1;
+		found = id;
+	}
+	if (count != 1)
+		return fault_set(f, -ENOENT, "no_session", "%s: %s", what,
+				 count ? "more than one session begins so"
+				       : "no session of yours that is alive");
+	snprintf(m->id, sizeof(m->id), "%s", found);
+	return 0;
+}
+
+/* Who cannot read records asks the daemon, which tells each user of the user's own. */
+static int find_by_daemon(const struct kill_options *o, const char *what, struct manifest *m,
+			  int *ret_socket, struct fault *f)
+{
+	const char *path = o->socket ? o->socket : CONTROL_SOCKET;
+	cleanup(json) json_t *answer = NULL;
+	cleanup(close_fd) int socket = -1;
+	int r = connection_connect(path, &socket);
+
+	if (r < 0)
+		return fault_set(f, r, "no_daemon", "no vitrined at %s: %s", path, strerror(-r));
+	r = ask(socket, json_pack("{s:s}", "request", "session.list"), &answer, f);
+	if (r == 0)
+		r = find_listed(json_object_get(answer, "sessions"), what, m, f);
+	if (r == 0)
+		*ret_socket = take_fd(socket);
+	return r;
+}
+
 static int find(const struct kill_options *o, const char *what, struct manifest *m, int *ret_socket,
 		struct fault *f)
 {
@@ -117,6 +168,8 @@ static int find(const struct kill_options *o, const char *what, struct manifest 
 	const char *state = o->state ? o->state : STORE_DEFAULT_STATE;
 	int r = 0;
 
+	if (geteuid() != 0)
+		return find_by_daemon(o, what, m, ret_socket, f);
 	if (o->socket) {
 		r = connection_connect(o->socket, &socket);
 		if (r < 0)
@@ -229,7 +282,8 @@ const struct command command_kill = {
 		"Kills every process of SESSION, whatever they have done to outlive it, and waits until its record is closed; its "
 		"reason is then killed, by user. SESSION is an id, a unique prefix of one, a name, or last.\n\n"
 		"With --signal only the first process of the command gets the signal, and the session goes on. If that ends the "
-		"command, the verdict says by whom.",
+		"command, the verdict says by whom.\n\n"
+		"Users other than root can end sessions of their own alone.",
 	.sections = (const struct command_section[]){
 		{"EXIT STATUS", "0, or 1 when there is no such session, or it has ended already."},
 		{0},

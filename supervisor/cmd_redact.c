@@ -5,8 +5,10 @@
 #include "policy.h"
 #include "record/command.h"
 #include "record/printable.h"
+#include "record/store.h"
 #include "redact/redactor.h"
 #include "redact/rules.h"
+#include "redact_key.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +20,7 @@
 
 struct redact_options {
 	struct option_texts off;
-	const char *policy;
+	const char *policy, *state;
 	bool json;
 };
 
@@ -253,6 +255,8 @@ static int print_rules(const struct redact_options *o, const struct rules_in_for
 	return status;
 }
 
+static const char *const key_acts[] = {"key", "rotate", "tag"};
+
 static int redact_run(const void *values, int argument_count, char **arguments)
 {
 	const struct redact_options *o = values;
@@ -260,8 +264,12 @@ static int redact_run(const void *values, int argument_count, char **arguments)
 	bool is_list = argument_count == 1 && !strcmp(arguments[0], "rules");
 	int status = REDACT_STATUS_TROUBLE;
 
+	for (size_t i = 0; argument_count == 1 && i < sizeof(key_acts) / sizeof(*key_acts); i++)
+		if (!strcmp(arguments[0], key_acts[i]))
+			return redact_key_run(key_acts[i], o->state);
 	if (!is_list && (argument_count != 2 || strcmp(arguments[0], "test") != 0)) {
-		fprintf(stderr, "vitrine redact: allowed: test FILE, test -, rules\n");
+		fprintf(stderr,
+			"vitrine redact: allowed: test FILE, test -, rules, key, rotate, tag\n");
 		return REDACT_STATUS_TROUBLE;
 	}
 	if (make_rules(o, &rules) == 0)
@@ -273,23 +281,33 @@ static int redact_run(const void *values, int argument_count, char **arguments)
 /* clang-format off */
 const struct command command_redact = {
 	.name = "redact",
-	.summary = "show what redaction would cut from a text, and why",
-	.positional = "test FILE|- | rules",
+	.summary = "show what redaction would cut from a text, and why; keep its key",
+	.positional = "test FILE|- | rules | key | rotate | tag",
 	.positional_min = 1,
 	.positional_max = 2,
 	.options = (const struct command_option[]){
 		{"off", 0, "RULE", "do without this rule", OPTION_TEXTS, offsetof(struct redact_options, off)},
 		{"policy", 0, "FILE", "with the rules of this policy: redact_rules and redact_off", OPTION_TEXT, offsetof(struct redact_options, policy)},
 		{"json", 0, NULL, "the rules as JSON, one a line, with all that a policy can change of them", OPTION_FLAG, offsetof(struct redact_options, json)},
+		{"state", 0, "DIR", "key, rotate, tag: the state directory that the key belongs to (" STORE_DEFAULT_STATE ")", OPTION_TEXT,
+		 offsetof(struct redact_options, state)},
 		{0},
 	},
 	.values_size = sizeof(struct redact_options),
+	.defaults = &(const struct redact_options){.state = STORE_DEFAULT_STATE},
 	.description =
 		"vitrine redact test looks through FILE, or standard input, as through the output of a session, and prints a line for "
 		"each place that would be cut: line and column, rule, category and form, how many bytes. Behind them stands the text "
 		"as a record would hold it; tags are made with an empty key here. What was found is not shown.\n\n"
 		"vitrine redact rules lists the rules for what looks like a secret. Secrets that a session is given are found in any "
-		"case, whatever rules are off.",
+		"case, whatever rules are off.\n\n"
+		"In a record [REDACTED:RULE:TAG] stands for what was cut. The tag is the beginning of an HMAC under the deployment key: "
+		"equal values have equal tags in all records made under one key, and nobody without the key can try values. "
+		"session.start names the key (redact_key). vitrine redact key prints the id of the key of now, then of those that it "
+		"replaced. vitrine redact rotate puts a new key in its place: tags of before and after do not match any more. The old "
+		"key is kept beside it, and vitrine redact tag prints which tag a value, read from standard input, has under each key, "
+		"so that whoever has the value and the keys finds it in old records too; who removes <state>.key.ID ends that for good. "
+		"These three are for root.",
 	.sections = (const struct command_section[]){
 		{"EXIT STATUS", "0 when nothing would be cut, 1 when something would, 2 on trouble."},
 		{"RULES OF A POLICY",

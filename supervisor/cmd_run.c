@@ -5,6 +5,8 @@
 #include "connection.h"
 #include "control.h"
 #include "jansson_cleanup.h"
+#include "record/cleanup.h"
+#include "record/core_dump.h"
 #include "run_request.h"
 #include "terminal.h"
 #include "verdict.h"
@@ -13,7 +15,10 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/signalfd.h>
+
+#define STATUS_CAPACITY 75 /* EX_TEMPFAIL: come again */
 
 struct run {
 	const struct run_options *options;
@@ -78,9 +83,14 @@ static int standard_input(const struct run *r)
 
 static int send_request(struct run *r, json_t *message)
 {
-	int real[3], fds[3];
+	int real[3], fds[4];
 	uint16_t columns, rows;
 	int input = standard_input(r);
+	const char *path = json_string_value(json_object_get(message, "workspace"));
+	cleanup(close_fd) int workspace = path ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	if (path && workspace < 0)
+		return -errno;
 
 	if (r->tty && (terminal_size(0, &columns, &rows) || terminal_size(1, &columns, &rows))) {
 		json_object_set_new(message, "columns", json_integer(columns));
@@ -92,7 +102,8 @@ static int send_request(struct run *r, json_t *message)
 	}
 	if (input != STDIN_FILENO)
 		fds[0] = input;
-	int e = control_send(r->connection.socket, message, fds, 3);
+	fds[3] = workspace;
+	int e = control_send(r->connection.socket, message, fds, workspace < 0 ? 3 : 4);
 	for (int i = 0; i < 3; i++)
 		if (real[i] >= 0)
 			close(real[i]);
@@ -161,17 +172,21 @@ static void started(struct run *r, const json_t *body)
 		pass_signal(r, SIGWINCH); /* the size may have changed meanwhile */
 }
 
-/* The closing words: what went wrong, if anything did, and the verdict as the last line. */
+/* The closing words: what went wrong, if anything did, and as the last line the verdict, or where
+ * there was no session why. */
 static void tell_end(const struct run *r, const json_t *body, const char *error)
 {
 	const json_t *verdict = json_object_get(body, "verdict");
+	cleanup(json) json_t *refusal =
+		json_pack("{s:O?}", "error", json_object_get(body, "error"));
 
 	if (*error)
 		complain(error);
-	if (r->options->json && json_is_object(verdict)) {
-		json_dumpf(verdict, stderr, JSON_COMPACT | JSON_ENSURE_ASCII);
-		fputc('\n', stderr);
-	}
+	if (!r->options->json)
+		return;
+	json_dumpf(json_is_object(verdict) ? verdict : refusal, stderr,
+		   JSON_COMPACT | JSON_ENSURE_ASCII);
+	fputc('\n', stderr);
 }
 
 static int ended(struct run *r, const json_t *body)
@@ -196,8 +211,10 @@ static bool take_message(struct run *r, const json_t *body, int *ret_status)
 		started(r, body);
 		return false;
 	}
-	tell_end(r, body, text_of(json_object_get(body, "error"), "message"));
-	*ret_status = VERDICT_STATUS_FAILED;
+	const json_t *error = json_object_get(body, "error");
+	tell_end(r, body, text_of(error, "message"));
+	*ret_status = strcmp(text_of(error, "code"), "capacity") ? VERDICT_STATUS_FAILED
+								 : STATUS_CAPACITY;
 	return true;
 }
 
@@ -321,8 +338,9 @@ const struct command command_run = {
 		{"on-loss", 0, "WHAT", "what happens before a record would be lost", OPTION_CHOICE, AT(on_loss),
 		 .choices = run_losses},
 		{"env", 0, "NAME=VALUE", "a variable of the command's environment", OPTION_TEXTS, AT(env)},
-		{"secret", 0, "NAME=SOURCE", "a secret in the command's environment that the record never holds, from "
-		 "env:VAR or file:PATH", OPTION_TEXTS, AT(secrets)},
+		{"secret", 0, "NAME=SOURCE[,KEY=VALUE...]", "a secret of the command that the record never holds, from env:VAR, "
+		 "file:PATH or fd:N", OPTION_TEXTS, AT(secrets)},
+		{"redact-output", 0, NULL, "print the command's output as the record has it, without secrets", OPTION_FLAG, AT(redact_output)},
 		{"limit", 0, "KEY=VALUE[,KEY=VALUE...]", "what the session may use at most", OPTION_TEXTS, AT(limits)},
 		{"tty", 0, NULL, "give the command a terminal", OPTION_SET, AT(tty), .value = 1},
 		{"no-tty", 0, NULL, "give it none, even on a terminal", OPTION_SET, AT(tty), .value = 0},
@@ -338,19 +356,23 @@ const struct command command_run = {
 		"vitrine run starts COMMAND in a sandbox: namespaces, a root file system of its own over the host's programs, "
 		"no network, no privileges. What it does is recorded from outside, by the kernel and by vitrined, and can be "
 		"read with vitrine replay, also while it runs.\n\n"
-		"Standard input, output and error are the command's, byte by byte, and are recorded. Where input and output "
+		"Standard input, output and error are the command's, byte by byte, and are recorded. With --redact-output what redaction "
+		"cuts from the record is cut from what is printed too; what looks like the beginning of a secret is held back until it "
+		"is clear what it is, one or two letters for 0.2 s and more for up to 10 s. Where input and output "
 		"are terminals the command gets a terminal of its own. The command runs as user agent, in /workspace if "
 		"there is one, with PATH, HOME, USER, LANG, TERM and what was given in its environment.\n\n"
 		"SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on to the command; the second of them kills the session. When "
 		"the command has ended, whatever it left running is killed.\n\n"
-		"A secret is put into the command's environment under its name. One newline at the end of a file is not part "
-		"of the secret. Values of less than 8 bytes are refused: they would be found where they are not.\n\n"
-		"Where no vitrined listens and the user is root, a private one serves this run and ends with it.",
+		"Where no vitrined listens and the user is root, a private one serves this run and ends with it. Members of group "
+		"vitrine run sessions by a vitrined that listens, as far as its configuration lets them: see vitrined(8).",
 	.sections = (const struct command_section[]){
 		{"EXIT STATUS",
-		 "The exit status of COMMAND; 128+N when it was ended by signal N, and 137 when the session was killed; 125 when "
-		 "vitrine could not run it, 126 when COMMAND could not be run, 127 when it was not found. The verdict of --json says which: "
-		 "reason is exit, signal, timeout, oom, limit, killed, setup_failed or supervisor_lost."},
+		 "The exit status of COMMAND; 128+N when it was ended by signal N, and 137 when the session was killed; 75 when "
+		 "vitrined has as many sessions as it takes, of you or in all; 125 when vitrine could not run it, 126 when COMMAND could not be run, 127 when it was not found. The verdict of --json says which: "
+		 "reason is exit, signal, timeout, oom, limit, killed, setup_failed or supervisor_lost, by is who sent the signal: client, user, vitrined, "
+		 "process (one of the session's own; sender says which), outside (another process of the host) or kernel. Where there was no "
+		 "session the line is {\"error\": {\"code\", \"message\"}}; code is capacity, forbidden, bad_request, bad_setting, ...\n\n"
+		 "What memory, files or a file's size ends is reason oom or limit only where the kernel itself ended COMMAND for it."},
 		{"LIMITS",
 		 "Every limit that is given holds, or the session is refused with what is missing. Bytes may end in K, M, G or T. "
 		 "A limit that was hit is a limit record, with how often.\n\n"
@@ -365,10 +387,29 @@ const struct command command_run = {
 		 "  files      open files of each process\n"
 		 "  file_size  bytes of each file; who writes past it gets SIGXFSZ\n"
 		 "  output     bytes that the command writes to its streams; then everything is killed"},
+		{"SECRETS",
+		 "--secret NAME=SOURCE gives the command a secret, and cuts it from the record in whatever form it turns up. SOURCE is "
+		 "env:VAR, file:PATH, or fd:N for a descriptor that the caller has opened; one newline at the end of a file is not part "
+		 "of the secret. No value is ever an argument of a program of vitrine's. Values of less than 8 bytes are refused: they "
+		 "would be found where they are not. Keys and values behind the source say how the command gets it:\n\n"
+		 "  as=env     a variable NAME of its environment (if nothing is said)\n"
+		 "  as=file    a file, in memory only; the variable NAME_FILE says where\n"
+		 "  path=PATH  of the file, below /run/secrets (/run/secrets/NAME)\n"
+		 "  mode=0400  permissions of the file\n"
+		 "  owner=agent, or root: whose file it is\n"
+		 "  only=PROG  the one program that may open the file, by its absolute path in the session\n"
+		 "  ttl=10m    the file is overwritten and removed after that time\n\n"
+		 "The last five are of files alone: an environment is inherited, and cannot be taken back. With only, each open asks "
+		 "vitrined, which lets pass what the kernel says runs that very file, and records any other as an attempt; of a script "
+		 "that is its interpreter. It keeps a secret from other programs. It cannot keep it from who makes that program "
+		 "hand it on (a hook, a plug-in, a preloaded library), nor does it know what a process that has read it does then. "
+		 "What has expired is still cut from the record: somebody may have read it in time. A secret, how it was given and when "
+		 "it expired are records (secret.give, secret.expire), with names and never a value."},
 		{"EXAMPLES",
 		 "  vitrine run --workspace . -- make test\n"
 		 "  vitrine run --limit memory=512M,pids=64,cpu=1.5,wall=10m -- ./agent\n"
-		 "  vitrine run --secret TOKEN=env:TOKEN --json --quiet -- ./agent --task task.md"},
+		 "  vitrine run --secret TOKEN=env:TOKEN --json --quiet -- ./agent --task task.md\n"
+		 "  vitrine run --secret DEPLOY_KEY=file:key.pem,as=file,only=/usr/bin/ssh,ttl=10m -- ./agent"},
 		{0},
 	},
 	.run = run_run,

@@ -1,6 +1,4 @@
-/*
- * The table of the configuration's keys, and the deployment key that it names.
- */
+/* The table of the configuration's keys. */
 #include "config.h"
 
 #include "control.h"
@@ -8,18 +6,25 @@
 #include "record/store.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <string.h>
-#include <sys/random.h>
-#include <sys/stat.h>
 
-#define KEY_SIZE 32
+static const char *const log_levels[] = {"notice", "debug", NULL};
 
 const struct setting config_settings[] = {
+	{"group", SETTING_NAME, .max = 32, .otherwise = "\"vitrine\"",
+	 .doc = "Group whose members may connect; where the host has none of this name only root "
+		"may."},
 	{"key_file", SETTING_PATH,
 	 .doc = "The deployment key, under which digests and tags in records are made; outside the "
 		"state directory. Default: the name of the state directory and .key."},
+	{"metrics", SETTING_LISTEN,
+	 .doc = "Where metrics are served: unix:/PATH, or a loopback address and port. Default: "
+		"nowhere."},
+	{"log_level", SETTING_CHOICE, log_levels, .otherwise = "\"notice\"",
+	 .doc = "How much is logged; debug tells of each session how long its steps took."},
+	{"pool", SETTING_NUMBER, .min = 0, .max = 256, .otherwise = "0",
+	 .doc = "Sandboxes that are made ahead, for sessions without limits, workspace or "
+		"network."},
 	{"readers_group", SETTING_NAME, .max = 32, .otherwise = "\"vitrine-export\"",
 	 .doc = "Group that may read records. Where the host has none of this name, only root and "
 		"the "
@@ -33,7 +38,7 @@ const struct setting config_settings[] = {
 	 .doc = "Records of sessions that ended more days ago are removed; 0: never."},
 	{"ring_bytes", SETTING_NUMBER, .min = 4 << 20, .max = 1 << 30, .otherwise = "16777216",
 	 .doc = "Size of each session's ring between kernel and recorder; a power of two."},
-	{"rings", SETTING_NUMBER, .min = 1, .max = 1024, .otherwise = "4",
+	{"rings", SETTING_NUMBER, .min = 1, .max = 1024, .otherwise = "8",
 	 .doc = "Rings that are made ahead."},
 	{"sessions_max", SETTING_NUMBER, .min = 1, .max = 1024, .otherwise = "1024",
 	 .doc = "Sessions that may live at once."},
@@ -41,6 +46,11 @@ const struct setting config_settings[] = {
 	 .doc = "Where clients connect."},
 	{"state", SETTING_PATH, .otherwise = "\"" STORE_DEFAULT_STATE "\"",
 	 .doc = "The state directory, which holds the records."},
+	{"users", SETTING_USERS, .otherwise = "{\"@vitrine\": {}}",
+	 .doc = "What users other than root may ask for: of NAME, @GROUP or * the sessions at "
+		"once, "
+		"the most of each limit, the tenant and what is allowed beside; the first row that "
+		"a user belongs to counts."},
 	{NULL},
 };
 
@@ -73,12 +83,18 @@ static void borrow_values(struct config *c)
 	c->state = json_string_value(json_object_get(c->values, "state"));
 	c->socket = json_string_value(json_object_get(c->values, "socket"));
 	c->key_file = json_string_value(json_object_get(c->values, "key_file"));
+	c->metrics = json_string_value(json_object_get(c->values, "metrics"));
 	c->readers_group = json_string_value(json_object_get(c->values, "readers_group"));
 	c->recorder_user = json_string_value(json_object_get(c->values, "recorder_user"));
+	c->is_debugged =
+		strcmp(json_string_value(json_object_get(c->values, "log_level")), "debug") == 0;
+	c->group = json_string_value(json_object_get(c->values, "group"));
+	c->users = json_object_get(c->values, "users");
 	c->ring_bytes = json_integer_value(json_object_get(c->values, "ring_bytes"));
 	c->rings = json_integer_value(json_object_get(c->values, "rings"));
 	c->retention_bytes = json_integer_value(json_object_get(c->values, "retention_bytes"));
 	c->retention_days = json_integer_value(json_object_get(c->values, "retention_days"));
+	c->pool = json_integer_value(json_object_get(c->values, "pool"));
 	c->sessions_max = json_integer_value(json_object_get(c->values, "sessions_max"));
 }
 
@@ -109,64 +125,5 @@ int config_load(const char *file, const json_t *overrides, struct config *ret_co
 
 	*ret_config = c;
 	c = (struct config){0};
-	return 0;
-}
-
-/* Write a new key under a name of its own, whole and on disk before it gets @path. */
-static int write_key(const char *name, uint8_t ret_key[KEY_SIZE])
-{
-	cleanup(close_fd) int fd =
-		open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return -errno;
-
-	if (getrandom(ret_key, KEY_SIZE, 0) != KEY_SIZE)
-		return -EIO;
-	ssize_t n = write(fd, ret_key, KEY_SIZE);
-	if (n != KEY_SIZE)
-		return n < 0 ? -errno : -ENOSPC;
-	return fsync(fd) < 0 ? -errno : 0;
-}
-
-/* Of two daemons that start at once one makes the key, and the other reads it. */
-static int make_key(const char *path, struct fault *ret_fault)
-{
-	char name[PATH_MAX];
-	uint8_t key[KEY_SIZE];
-
-	if (snprintf(name, sizeof(name), "%s.%d", path, getpid()) >= (int)sizeof(name))
-		return fault_set(ret_fault, -ENAMETOOLONG, "no_key", "%s: name is too long", path);
-	unlink(name);
-	int r = write_key(name, key);
-	if (r == 0 && link(name, path) < 0 && errno != EEXIST)
-		r = -errno;
-	unlink(name);
-	explicit_bzero(key, sizeof(key));
-	return r < 0 ? fault_set(ret_fault, r, "no_key", "%s: %s", path, strerror(-r)) : 0;
-}
-
-int config_load_key(const char *path, uint8_t ret_key[32], struct fault *ret_fault)
-{
-	struct stat st;
-	uint8_t key[KEY_SIZE + 1];
-
-	if (access(path, F_OK) < 0) {
-		int r = make_key(path, ret_fault);
-		if (r < 0)
-			return r;
-	}
-	cleanup(close_fd) int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return fault_set(ret_fault, -errno, "no_key", "%s: %s", path, strerror(errno));
-	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077))
-		return fault_set(ret_fault, -EPERM, "no_key",
-				 "%s: the deployment key has to be a file of root with mode 0600",
-				 path);
-	ssize_t n = read(fd, key, sizeof(key));
-	if (n != KEY_SIZE)
-		return fault_set(ret_fault, -EINVAL, "no_key",
-				 "%s: the deployment key has to be 32 bytes long", path);
-	memcpy(ret_key, key, KEY_SIZE);
-	explicit_bzero(key, sizeof(key));
 	return 0;
 }

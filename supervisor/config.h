@@ -3,6 +3,8 @@
 
 #include "settings.h"
 
+#include <stdbool.h>
+
 extern const struct setting config_settings[];
 
 struct config {
@@ -10,12 +12,17 @@ struct config {
 	const char *state;
 	const char *socket;
 	const char *key_file;
+	const char *metrics; /* where they are served; NULL: nowhere */
 	const char *readers_group;
 	const char *recorder_user;
+	const char *group; /* whose members may connect */
+	const json_t *users;
 	uint64_t ring_bytes;
 	uint32_t rings;
 	uint32_t sessions_max;
 	uint64_t retention_bytes, retention_days;
+	uint32_t pool;
+	bool is_debugged; /* log_level is debug */
 };
 
 /*
@@ -25,10 +32,3 @@ struct config {
 int config_load(const char *file, const json_t *overrides, struct config *ret_config,
 		struct fault *ret_fault);
 void config_free(struct config *c);
-
-/*
- * The deployment key of 32 bytes: read from @path, or made there (mode 0600) if there is no such
- * file. A file that is not root's own, that others may read or that is not 32 bytes long is
- * refused.
- */
-int config_load_key(const char *path, uint8_t ret_key[32], struct fault *ret_fault);

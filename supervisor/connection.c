@@ -5,8 +5,8 @@
 #include "connection.h"
 
 #include "control.h"
-#include "install.h"
 #include "record/cleanup.h"
+#include "record/install.h"
 #include "record/store.h"
 
 #include <errno.h>
@@ -75,8 +75,9 @@ int connection_open(const struct connection_options *o, struct connection *ret_c
 		return start_private(o, ret_connection, f);
 	if (r == -EACCES || r == -EPERM)
 		return fault_set(f, r, "no_daemon",
-				 "vitrined at %s may be used by root only (you are uid %u)", path,
-				 geteuid());
+				 "vitrined at %s may be used by root and its group alone, and you "
+				 "are uid %u: have root add you to group vitrine, and log in again",
+				 path, geteuid());
 	if (o->socket)
 		return fault_set(f, r, "no_daemon", "no vitrined listens at %s: %s", path,
 				 strerror(-r));

@@ -9,10 +9,10 @@
 #include "control.h"
 
 #include "jansson_cleanup.h"
+#include "record/base64.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <openssl/evp.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -279,10 +279,11 @@ bool control_linger(int socket, int timeout_ms)
 
 json_t *control_base64(const void *data, size_t size)
 {
-	cleanup(free) char *text = malloc(4 * ((size + 2) / 3) + 1);
+	cleanup(free) char *text = malloc(BASE64_LENGTH(size) + 1);
 	if (!text)
 		return NULL;
-	EVP_EncodeBlock((unsigned char *)text, data, (int)size);
+	base64_encode(data, size, text);
+	text[BASE64_LENGTH(size)] = 0;
 	return json_pack("{s:s}", "b64", text);
 }
 
@@ -306,15 +307,13 @@ static int decode_base64(const char *text, size_t length, char **ret_data, size_
 	cleanup(free) char *data = malloc(length / 4 * 3 + 1);
 	if (!data)
 		return -ENOMEM;
-	int size = EVP_DecodeBlock((unsigned char *)data, (const unsigned char *)text, (int)length);
-	if (size < 0 || (size_t)size != length / 4 * 3)
+	ssize_t size = base64_decode(text, length, data);
+	if (size < 0)
 		return -EBADMSG;
 
-	for (size_t i = 1; i <= 2 && i <= length && text[length - i] == '='; i++)
-		size--;
 	data[size] = 0;
 	*ret_data = take(data);
-	*ret_size = size;
+	*ret_size = (size_t)size;
 	return 0;
 }
 

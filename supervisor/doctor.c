@@ -5,9 +5,9 @@
 
 #include "companion.h"
 #include "control.h"
-#include "install.h"
 #include "jansson_cleanup.h"
 #include "record/cleanup.h"
+#include "record/install.h"
 #include "sandbox/cgroup1.h"
 #include "sandbox/limits.h"
 
@@ -96,8 +96,9 @@ static void look_at_btf(const struct doctor_subject *subject, struct finding *f)
 
 static void look_at_programs(const struct doctor_subject *subject, struct finding *f)
 {
-	static const char *const programs[] = {"vitrined", "vitrine-recorder", "vitrine-names",
-					       "vitrine-launcher", "vitrine-init"};
+	static const char *const programs[] = {"vitrined",	"vitrine-recorder",
+					       "vitrine-names", "vitrine-launcher",
+					       "vitrine-init",	"vitrine-metrics"};
 	char dir[PATH_MAX];
 
 	(void)subject;
@@ -148,9 +149,27 @@ static void say_missing_sensors(const json_t *missing, struct finding *f)
 			 "this kernel has no %s", names);
 }
 
+/* Of those that are loaded already, only what they do without is to be told. */
+static void say_loaded(const char *const *missing, struct finding *f)
+{
+	cleanup(json) json_t *names = json_array();
+
+	for (; names && *missing; missing++)
+		json_array_append_new(names, json_string(*missing));
+	if (json_array_size(names) > 0)
+		say_missing_sensors(names, f);
+	else
+		finding_ok(f, "all are loaded");
+}
+
 static void look_at_sensors(const struct doctor_subject *subject, struct finding *f)
 {
 	cleanup(json) json_t *answer = NULL;
+
+	if (subject->missing_sensors) {
+		say_loaded(subject->missing_sensors, f);
+		return;
+	}
 
 	if (!subject->is_root) {
 		finding_degraded(f, "whether they load is not known", AS_ROOT, "not tried");
@@ -230,18 +249,18 @@ static void read_words(const char *path, char *ret_words, size_t size)
 			*c = ' ';
 }
 
-/* Whether limits can be set by @controller, in whichever hierarchy it is. */
-static bool has_controller(const char *root, const char *controller, bool *ret_v1)
+/* Whether limits can be set by a controller, in whichever hierarchy it is. */
+static bool has_controller(const char *root, enum sandbox_controller c, bool *ret_v1)
 {
 	char path[300], there[512], word[16], mount[CGROUP1_PATH_MAX];
 
 	snprintf(path, sizeof(path), "%s/cgroup.controllers", root);
-	snprintf(word, sizeof(word), " %s ", controller);
+	snprintf(word, sizeof(word), " %s ", limits_controller_v2(c));
 	read_words(path, there, sizeof(there));
 	if (strstr(there, word))
 		return true;
 	*ret_v1 = true;
-	return cgroup1_find(controller, mount) == 0;
+	return cgroup1_find(limits_controllers[c], mount) == 0;
 }
 
 static void look_at_controllers(const struct doctor_subject *subject, struct finding *f)
@@ -255,17 +274,17 @@ static void look_at_controllers(const struct doctor_subject *subject, struct fin
 		finding_degraded(f, "no session runs", "see cgroups", "no hierarchy to look at");
 		return;
 	}
-	for (const char *const *c = limits_controllers; *c; c++)
-		if (!has_controller(root, *c, &v1) && used < sizeof(missing))
+	for (int c = 0; c < SANDBOX_CONTROLLERS; c++)
+		if (!has_controller(root, c, &v1) && used < sizeof(missing))
 			used += (size_t)snprintf(missing + used, sizeof(missing) - used, "%s%s",
-						 used ? ", " : "", *c);
+						 used ? ", " : "", limits_controller_v2(c));
 	if (used)
 		finding_degraded(f, "sessions that ask for limits by these are refused",
 				 "mount the v1 hierarchies of these, or boot without "
 				 "cgroup_disable= and with systemd.unified_cgroup_hierarchy=1",
 				 "in no hierarchy: %s", missing);
 	else
-		finding_ok(f, "memory, pids and cpu%s", v1 ? ", in v1 hierarchies" : "");
+		finding_ok(f, "memory, pids, cpu and io%s", v1 ? ", in v1 hierarchies" : "");
 }
 
 /* ---- disk and clock ---- */
@@ -333,19 +352,19 @@ static void look_at_clock(const struct doctor_subject *subject, struct finding *
 }
 
 const struct doctor_check doctor_checks[] = {
-	{"kernel", look_at_kernel},
-	{"programs", look_at_programs},
-	{"btf", look_at_btf},
-	{"sensors", look_at_sensors},
-	{"cgroups", look_at_cgroups},
-	{"controllers", look_at_controllers},
-	{"namespaces", doctor_namespaces},
-	{"idmap", doctor_idmap},
-	{"overlay", doctor_overlay},
-	{"fanotify", doctor_fanotify},
-	{"seccomp", doctor_seccomp},
-	{"landlock", doctor_landlock},
-	{"disk", look_at_disk},
-	{"clock", look_at_clock},
+	{"kernel", false, look_at_kernel},
+	{"programs", false, look_at_programs},
+	{"btf", false, look_at_btf},
+	{"sensors", false, look_at_sensors},
+	{"cgroups", false, look_at_cgroups},
+	{"controllers", false, look_at_controllers},
+	{"namespaces", true, doctor_namespaces},
+	{"idmap", true, doctor_idmap},
+	{"overlay", true, doctor_overlay},
+	{"fanotify", true, doctor_fanotify},
+	{"seccomp", false, doctor_seccomp},
+	{"landlock", false, doctor_landlock},
+	{"disk", false, look_at_disk},
+	{"clock", false, look_at_clock},
 	{NULL},
 };

@@ -25,10 +25,17 @@ struct doctor_subject {
 	const char *state;     /* state directory; it need not be there yet */
 	const char *workspace; /* a directory for /workspace */
 	bool is_root;
+	const char *kept; /* file that holds what was tried already; NULL: none does */
+	/* NULL-terminated: hooks that the sensors, which are loaded already, do without; NULL:
+	 * vitrined is asked to load them. */
+	const char *const *missing_sensors;
 };
+
+#define DOCTOR_CHECKS_MAX 32
 
 struct doctor_check {
 	const char *name; /* NULL closes the table */
+	bool is_tried;	  /* by a child that does what a session does, which takes milliseconds */
 	void (*look)(const struct doctor_subject *subject, struct finding *ret_finding);
 };
 

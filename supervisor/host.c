@@ -4,8 +4,11 @@
  */
 #include "host.h"
 
-#include "install.h"
+#include "deployment_key.h"
+#include "host_metrics.h"
+#include "pool.h"
 #include "record/cleanup.h"
+#include "record/install.h"
 #include "redact/shapes.h"
 
 #include <errno.h>
@@ -16,7 +19,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#define RUN_DIR "/run/vitrine"
 #define DETACH_US 1000000
 #define RECORDER_ID 64742 /* where the host has no user for the recorder */
 
@@ -31,18 +33,22 @@ static void raise_descriptor_limit(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-static int find_recorder_user(struct host *h, struct fault *f)
+void host_find_user(const char *name, uid_t otherwise, uid_t *ret_uid, gid_t *ret_gid)
 {
 	struct passwd user, *found = NULL;
 	char room[4096];
 
-	(void)f; /* the host needs no such user */
-	h->recorder_uid = RECORDER_ID;
-	h->recorder_gid = RECORDER_ID;
-	if (getpwnam_r(h->config.recorder_user, &user, room, sizeof(room), &found) == 0 && found) {
-		h->recorder_uid = found->pw_uid;
-		h->recorder_gid = found->pw_gid;
+	*ret_uid = *ret_gid = otherwise;
+	if (getpwnam_r(name, &user, room, sizeof(room), &found) == 0 && found) {
+		*ret_uid = found->pw_uid;
+		*ret_gid = found->pw_gid;
 	}
+}
+
+static int find_recorder_user(struct host *h, struct fault *f)
+{
+	(void)f; /* the host needs no such user */
+	host_find_user(h->config.recorder_user, RECORDER_ID, &h->recorder_uid, &h->recorder_gid);
 	return 0;
 }
 
@@ -112,7 +118,7 @@ static int open_state(struct host *h, struct fault *f)
 
 static int load_key(struct host *h, struct fault *f)
 {
-	return config_load_key(h->config.key_file, h->key, f);
+	return deployment_key_load(h->config.key_file, h->key, f);
 }
 
 static int make_shapes(struct host *h, struct fault *f)
@@ -168,20 +174,54 @@ static int start_recorder(struct host *h, struct fault *f)
 		.key = h->key,
 		.uid = h->recorder_uid,
 		.gid = h->recorder_gid,
+		.rings = h->config.rings,
 		.numbers_fd = sensors_map_fd(h->sensors, "numbers"),
 		.losses_fd = sensors_map_fd(h->sensors, "losses"),
 		.written_files_fd = sensors_map_fd(h->sensors, "written_files"),
+		.metrics_fd = h->recorder_page.fd,
 	};
 
 	return recorder_start(&options, &h->recorder, f);
+}
+
+static int look_at_host(struct host *h, struct fault *f)
+{
+	const struct doctor_subject subject = {
+		.state = h->config.state,
+		.workspace = h->config.state,
+		.is_root = geteuid() == 0,
+		.kept = RUN_DIR "/doctor",
+		.missing_sensors = sensors_missing(h->sensors),
+	};
+	int r = doctor_report_new(&subject, &h->doctor);
+
+	return r < 0 ? fault_set(f, r, "no_memory", "out of memory") : 0;
+}
+
+static int start_workers(struct host *h, struct fault *f)
+{
+	int r = worker_start(h->loop, &h->starts);
+
+	if (r == 0)
+		r = worker_start(h->loop, &h->ends);
+	return r < 0 ? fault_set(f, r, "loop", "cannot start a thread: %s", strerror(-r)) : 0;
+}
+
+static int start_pool(struct host *h, struct fault *f)
+{
+	if (h->config.pool == 0)
+		return 0;
+	int r = pool_open(h, h->config.pool, &h->pool);
+	return r < 0 ? fault_set(f, r, "loop", "cannot make the pool: %s", strerror(-r)) : 0;
 }
 
 int host_open(const struct config *config, const struct log *log, sd_event *loop,
 	      struct host *ret_host, struct fault *ret_fault)
 {
 	static int (*const steps[])(struct host *, struct fault *) = {
-		start_launcher,	    find_readers, open_state,	load_key,	make_shapes,
-		find_recorder_user, open_cgroups, load_sensors, start_recorder,
+		start_launcher,	   find_readers,       open_state,   load_key,	   make_shapes,
+		host_metrics_open, find_recorder_user, open_cgroups, load_sensors, start_recorder,
+		look_at_host,	   start_workers,      start_pool,
 	};
 
 	*ret_host = (struct host){
@@ -191,6 +231,8 @@ int host_open(const struct config *config, const struct log *log, sd_event *loop
 		.state_fd = -1,
 		.sessions_fd = -1,
 		.cgroups = {.fd = -1},
+		.daemon_page = METRICS_PAGE_NONE,
+		.recorder_page = METRICS_PAGE_NONE,
 	};
 	templates_init(&ret_host->templates);
 	raise_descriptor_limit();
@@ -207,6 +249,14 @@ int host_open(const struct config *config, const struct log *log, sd_event *loop
 void host_close(struct host *h)
 {
 	h->detach = sd_event_source_disable_unref(h->detach);
+	doctor_report_free(h->doctor);
+	h->doctor = NULL;
+	host_metrics_close(h);
+	pool_close(h->pool);
+	h->pool = NULL;
+	worker_stop(h->starts);
+	worker_stop(h->ends);
+	h->starts = h->ends = NULL;
 	recorder_stop(h->recorder);
 	h->recorder = NULL;
 	if (h->sensors)

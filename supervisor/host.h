@@ -6,14 +6,21 @@
 
 #include "capture/sensors.h"
 #include "config.h"
+#include "doctor_report.h"
 #include "log.h"
+#include "metrics/metric.h"
+#include "metrics/page.h"
 #include "recorder_client.h"
 #include "sandbox/sandbox.h"
 #include "templates.h"
+#include "worker.h"
 
 #include <limits.h>
 #include <systemd/sd-event.h>
 
+#define RUN_DIR "/run/vitrine"
+
+struct pool;
 struct session;
 
 struct host {
@@ -32,7 +39,15 @@ struct host {
 	struct launcher *launcher;
 	struct cgroup_root cgroups;
 	struct sensors *sensors;
+	struct pool *pool; /* NULL: none is kept */
 	struct recorder *recorder;
+	struct doctor_report *doctor; /* of this host; NULL: nobody has looked */
+	struct metrics_daemon *metrics; /* what is counted here: cells of daemon_page */
+	struct metrics_page daemon_page, recorder_page;
+	struct metrics_service *metrics_service; /* NULL: they are not served */
+	sd_event_source *metrics_look;
+	struct worker *starts, *ends; /* make durable what sessions begin and end with */
+	_Atomic uint64_t ledger_added, ledger_settled; /* lines of ends */
 	uint32_t slot_hint;
 	size_t watched;		  /* sessions that the sensors watch */
 	sd_event_source *detach;  /* runs when there is none any more */
@@ -45,6 +60,9 @@ int host_open(const struct config *config, const struct log *log, sd_event *loop
 	      struct host *ret_host, struct fault *ret_fault);
 /* End everything; no session may be left. */
 void host_close(struct host *h);
+
+/* A user of the host, or the same number as user and group where there is none of this name. */
+void host_find_user(const char *name, uid_t otherwise, uid_t *ret_uid, gid_t *ret_gid);
 
 /* In place of a recorder that died: a new one, which can finish the records. 0 or -errno with a
  * fault. */

@@ -128,6 +128,18 @@ static bool value_of(const struct limit *l, const json_t *json, uint64_t *ret_va
 	return true;
 }
 
+bool limit_settings_time(const char *text, uint64_t *ret_ms)
+{
+	const struct limit *wall = find_limit("wall");
+	double value;
+
+	if (!parse_text(wall, text, &value) || value < (double)wall->min ||
+	    value > (double)wall->max)
+		return false;
+	*ret_ms = (uint64_t)value;
+	return true;
+}
+
 /* The one form of a value: its whole unit as a number where it is one, else as text. */
 static json_t *canonical(const struct limit *l, uint64_t value)
 {
@@ -196,6 +208,25 @@ int limit_settings_read(json_t *object, struct limit_values *ret_values)
 		memcpy((char *)ret_values + l->offset, &value, sizeof(value));
 		if (json_object_set_new(object, l->name, canonical(l, value)) < 0)
 			return -ENOMEM;
+	}
+	return 0;
+}
+
+int limit_settings_within(json_t *given, const struct limit_values *most, struct fault *ret_fault)
+{
+	for (size_t i = 0; i < LIMIT_COUNT; i++) {
+		const struct limit *l = &limits[i];
+		const json_t *value = json_object_get(given, l->name);
+		uint64_t asked, allowed;
+
+		memcpy(&allowed, (const char *)most + l->offset, sizeof(allowed));
+		if (!value || !allowed || !value_of(l, value, &asked) || asked <= allowed)
+			continue;
+		cleanup(json) json_t *most_json = canonical(l, allowed);
+		cleanup(free) char *text = json_dumps(most_json, JSON_ENCODE_ANY);
+		return fault_set(ret_fault, -EPERM, "forbidden",
+				 "limits.%s: this vitrined allows you at most %s", l->name,
+				 text ? text : "?");
 	}
 	return 0;
 }

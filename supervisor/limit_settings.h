@@ -24,8 +24,15 @@ extern const char limit_settings_allowed[];
  */
 int limit_settings_read(json_t *limits, struct limit_values *ret_values);
 
+/* Whether none of the limits in @given (unchecked) is above @most. 0, or -EPERM with a fault that
+ * names it. */
+int limit_settings_within(json_t *given, const struct limit_values *most, struct fault *ret_fault);
+
 /*
  * Put what an option "KEY=VALUE,KEY=VALUE" says into @limits. 0, or -EINVAL with a fault that says
  * what is allowed.
  */
 int limit_settings_option(const char *text, json_t *limits, struct fault *ret_fault);
+
+/* A time as the limit `wall` takes it. False if @text is none. */
+bool limit_settings_time(const char *text, uint64_t *ret_ms);

@@ -1,15 +1,18 @@
-/* The control socket: one daemon a path, and only its owner can connect. */
+/* The control socket: one daemon a path; its owner can connect, and the members of a group. */
 #include "listener.h"
 
 #include "record/cleanup.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #define BACKLOG 64
+#define GROUP_ROOM 65536 /* a group may have many members */
 
 static int new_socket(const char *path, struct sockaddr_un *ret_address, int *ret_fd,
 		      struct fault *f)
@@ -36,7 +39,20 @@ int listener_refuse_second(const char *path, struct fault *ret_fault)
 	return 0;
 }
 
-int listener_open(const char *path, int *ret_fd, struct fault *ret_fault)
+/* It is nobody's but ours until it is the group's. */
+static int give_to_group(const char *path, const char *name)
+{
+	char room[GROUP_ROOM];
+	struct group group, *found = NULL;
+
+	if (!name || getgrnam_r(name, &group, room, sizeof(room), &found) != 0 || !found)
+		return 0;
+	if (chown(path, (uid_t)-1, group.gr_gid) < 0 || chmod(path, 0660) < 0)
+		return -errno;
+	return 0;
+}
+
+int listener_open(const char *path, const char *group, int *ret_fd, struct fault *ret_fault)
 {
 	struct sockaddr_un address;
 	cleanup(close_fd) int fd = -1;
@@ -50,6 +66,8 @@ int listener_open(const char *path, int *ret_fd, struct fault *ret_fault)
 	mode_t mask = umask(0177);
 	r = bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ? -errno : 0;
 	umask(mask);
+	if (r == 0)
+		r = give_to_group(path, group);
 	if (r == 0 && listen(fd, BACKLOG) < 0)
 		r = -errno;
 	if (r < 0)

@@ -16,6 +16,7 @@ static const struct {
 	[LOG_LEVEL_ERROR] = {"error: ", 3},
 	[LOG_LEVEL_WARNING] = {"warning: ", 4},
 	[LOG_LEVEL_NOTICE] = {"", 5},
+	[LOG_LEVEL_DEBUG] = {"debug: ", 7},
 };
 
 void log_init(struct log *ret_log, const char *program, enum log_level least)

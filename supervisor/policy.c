@@ -24,6 +24,7 @@
 	"\"**/*id_rsa*\", \"**/*id_ecdsa*\", \"**/*id_ed25519*\", \"**/*.pem\", \"**/*.key\", "    \
 	"\"**/*.p12\", \"**/*.pfx\", \"**/*.kdbx\", \"**/*credentials*\", \"/workspace/**\"]"
 
+static const char *const answers[] = {"no", "yes", NULL};
 static const char *const nets[] = {"none", "host", NULL};
 static const char *const users[] = {"agent", "root", NULL};
 static const char *const outputs[] = {"full", "meta", "none", NULL};
@@ -56,6 +57,10 @@ const struct setting policy_settings[] = {
 	 .doc = "Rules of redaction that are switched off, as `vitrine redact rules` names them; "
 		"the "
 		"secrets that a session is given are found in any case."},
+	{"redact_output", SETTING_CHOICE, answers, .otherwise = "\"no\"",
+	 .doc = "Whether the caller gets the command's output as the record has it, with what "
+		"redaction "
+		"cuts out of it; else byte for byte as it is written."},
 	{"redact_rules", SETTING_RULES, .max = RULES_MOST, .otherwise = "[]",
 	 .doc = "Rules of redaction that are added, by name, keywords and pattern; or, with the "
 		"name of a rule that is there, what of it is another: keywords, pattern, the "
@@ -76,8 +81,9 @@ const struct setting policy_settings[] = {
 	 .doc = "System calls that fail with EPERM beyond those that always do; each try is "
 		"recorded as an attempt."},
 	{"secrets", SETTING_SECRETS, .max = 256, .otherwise = "[]",
-	 .doc = "Secrets that the command gets as environment variables and that the record never "
-		"holds; each is read by the client, from its environment or a file."},
+	 .doc = "Secrets that the command gets, as environment variables or files, and that the "
+		"record never holds; each is read by the client, from its environment, a file or a "
+		"descriptor."},
 	{"tenant", SETTING_NAME, .max = 64, .doc = "Tenant that the session belongs to."},
 	{"user", SETTING_CHOICE, users, .otherwise = "\"agent\"",
 	 .doc = "User of the command inside the session."},
@@ -188,6 +194,7 @@ static void borrow_values(struct policy *p)
 	p->labels = json_object_get(v, "labels");
 	p->secrets = json_object_get(v, "secrets");
 	p->redact_off = json_object_get(v, "redact_off");
+	p->redact_output = !strcmp(json_string_value(json_object_get(v, "redact_output")), "yes");
 	p->redact_rules = json_object_get(v, "redact_rules");
 	p->seccomp_deny = json_object_get(v, "seccomp_deny");
 	p->seccomp_allow = json_object_get(v, "seccomp_allow");

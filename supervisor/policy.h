@@ -25,6 +25,7 @@ struct policy {
 	const char *tenant;    /* NULL: none */
 	const json_t *watch_reads, *env, *labels, *secrets, *seccomp_deny, *seccomp_allow,
 		*redact_off, *redact_rules;
+	bool redact_output;
 	struct syscall_changes syscalls; /* seccomp_deny, seccomp_allow */
 	uint64_t output_cap, disk_wait_s, ring_bytes;
 	struct limit_values limits;

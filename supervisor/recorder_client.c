@@ -67,10 +67,11 @@ static int send_start(struct recorder *r, const struct recorder_options *o)
 	ride(&riders, "losses", o->losses_fd);
 	ride(&riders, "written_files", o->written_files_fd);
 	ride(&riders, "names", r->names.socket);
+	ride(&riders, "metrics", o->metrics_fd);
 	return send_message(r,
-			    json_pack("{s:s, s:o, s:I, s:I}", "request", "start", "key",
+			    json_pack("{s:s, s:o, s:I, s:I, s:I}", "request", "start", "key",
 				      control_base64(o->key, 32), "uid", (json_int_t)o->uid, "gid",
-				      (json_int_t)o->gid),
+				      (json_int_t)o->gid, "rings", (json_int_t)o->rings),
 			    &riders);
 }
 
@@ -165,32 +166,36 @@ int recorder_open(struct recorder *r, const struct recorder_open *o)
 	ride(&riders, "root_mount", o->root_mount_fd);
 	return send_message(
 		r,
-		json_pack("{s:s, s:s, s:I, s:I, s:I, s:s, s:I, s:s, s:I, s:I, s:O, s:O, s:O, s:O?, "
-			  "s:O?, s:O?, s:O?, "
+		json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:s, s:I, s:s, s:I, s:I, s:O, s:O, s:O, "
+			  "s:O?, "
+			  "s:O?, s:b, s:o, s:O?, "
 			  "s:I, s:I}",
 			  "request", "open", "session", o->session, "slot", (json_int_t)o->slot,
-			  "ring_bytes", (json_int_t)o->ring_bytes, "high_water",
-			  (json_int_t)o->high_water, "on_loss", o->policy->on_loss, "disk_wait_s",
+			  "ring_id", (json_int_t)o->ring_id, "ring_bytes",
+			  (json_int_t)o->ring_bytes, "high_water", (json_int_t)o->high_water,
+			  "on_loss", o->policy->on_loss, "disk_wait_s",
 			  (json_int_t)o->policy->disk_wait_s, "output", o->policy->output,
 			  "output_cap", (json_int_t)o->policy->output_cap, "output_limit",
 			  (json_int_t)o->policy->limits.output_bytes, "watch_reads",
 			  o->policy->watch_reads, "seccomp_deny", o->policy->seccomp_deny,
 			  "seccomp_allow", o->policy->seccomp_allow, "redact_off",
-			  o->policy->redact_off, "redact_rules", o->policy->redact_rules, "secrets",
-			  o->secrets, "key", o->key, "uid_base", (json_int_t)o->uid_base,
-			  "uid_count", (json_int_t)o->uid_count),
+			  o->policy->redact_off, "redact_rules", o->policy->redact_rules,
+			  "redact_output", o->policy->redact_output, "secrets",
+			  session_secrets_values(o->secrets), "key", o->key, "uid_base",
+			  (json_int_t)o->uid_base, "uid_count", (json_int_t)o->uid_count),
 		&riders);
 }
 
 int recorder_open_journal(struct recorder *r, const char *session, int journal_fd,
-			  const json_t *secrets, const json_t *key)
+			  const struct session_secrets *secrets, const json_t *key)
 {
 	struct riders riders = {0};
 
 	ride(&riders, "journal", journal_fd);
 	return send_message(r,
-			    json_pack("{s:s, s:s, s:O?, s:O?}", "request", "open", "session",
-				      session, "secrets", secrets, "key", key),
+			    json_pack("{s:s, s:s, s:o, s:O?}", "request", "open", "session",
+				      session, "secrets", session_secrets_values(secrets), "key",
+				      key),
 			    &riders);
 }
 
@@ -283,6 +288,7 @@ static const struct {
 	[RECORDER_OPENED] = {"reply", "opened"},
 	[RECORDER_EXECED] = {"reply", "execed"},
 	[RECORDER_EXEC_CLOSED] = {"reply", "exec.closed"},
+	[RECORDER_CLOSING] = {"reply", "closing"},
 	[RECORDER_CLOSED] = {"reply", "closed"},
 	[RECORDER_TROUBLE] = {"notice", "trouble"},
 	[RECORDER_LOST] = {"notice", "lost"},

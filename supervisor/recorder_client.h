@@ -8,6 +8,7 @@
 
 #include "fault.h"
 #include "policy.h"
+#include "session_secrets.h"
 #include "streams.h"
 
 #include <jansson.h>
@@ -21,7 +22,9 @@ struct recorder_options {
 	const uint8_t *key; /* 32 bytes: the deployment key */
 	uid_t uid;
 	gid_t gid;
+	uint32_t rings;				     /* that are kept between sessions */
 	int numbers_fd, losses_fd, written_files_fd; /* maps; borrowed */
+	int metrics_fd; /* page that it counts on; borrowed; -1: none */
 };
 
 /* Start the resolver of names and the recorder, and wait until it watches. 0 or -errno with a
@@ -39,9 +42,10 @@ int recorder_names_pidfd(const struct recorder *r);
 struct recorder_open {
 	const char *session;
 	const struct policy *policy;
-	const json_t *secrets; /* array of {name, value} */
+	const struct session_secrets *secrets;
 	const json_t *key;     /* that signs it: session_key_make */
 	uint32_t slot;
+	uint64_t ring_id; /* the same for a ring that comes again */
 	uint64_t ring_bytes, high_water;
 	uint32_t uid_base, uid_count;
 	int journal_fd; /* the session's directory */
@@ -57,7 +61,7 @@ struct recorder_open {
 int recorder_open(struct recorder *r, const struct recorder_open *open);
 /* The record of a session that never ran or whose supervisor was lost: no ring, only a journal. */
 int recorder_open_journal(struct recorder *r, const char *session, int journal_fd,
-			  const json_t *secrets, const json_t *key);
+			  const struct session_secrets *secrets, const json_t *key);
 int recorder_event(struct recorder *r, const char *session, const char *kind, json_t *fields);
 int recorder_exec(struct recorder *r, const char *session, uint32_t exec, uint64_t cgroup,
 		  const struct streams *streams, bool tty);
@@ -76,6 +80,7 @@ enum recorder_word {
 	RECORDER_OPENED,
 	RECORDER_EXECED,
 	RECORDER_EXEC_CLOSED,
+	RECORDER_CLOSING,
 	RECORDER_CLOSED,
 	RECORDER_TROUBLE, /* the journal cannot be written; with error 0: it can again */
 	RECORDER_LOST,	  /* records were lost and the policy says kill */

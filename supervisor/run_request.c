@@ -8,6 +8,7 @@
 #include "jansson_cleanup.h"
 #include "policy.h"
 #include "record/store.h"
+#include "secret_setting.h"
 #include "template_directory.h"
 
 #include <errno.h>
@@ -74,24 +75,23 @@ static int add_map(json_t *message, const char *key, const char *option,
 
 /* ---- secrets ---- */
 
-static int read_secret_file(const char *name, const char *path, json_t **ret_value, struct fault *f)
+/* Read all of @fd, which is what @where calls it. */
+static int read_secret_from(const char *name, const char *where, int fd, json_t **ret_value,
+			    struct fault *f)
 {
 	char text[SECRET_FILE_MAX + 1];
 	size_t size = 0;
 	ssize_t n = 1;
-	cleanup(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	int r = 0;
 
-	if (fd < 0)
-		return fault_set(f, -errno, "secret", "secret %s: %s: %s", name, path,
-				 strerror(errno));
 	while (size < sizeof(text) && (n = read(fd, text + size, sizeof(text) - size)) > 0)
 		size += n;
-	int r = 0;
 	if (n < 0)
-		r = fault_set(f, -errno, "secret", "secret %s: %s: %s", name, path,
+		r = fault_set(f, -errno, "secret", "secret %s: %s: %s", name, where,
 			      strerror(errno));
 	else if (size > SECRET_FILE_MAX)
-		r = fault_set(f, -EFBIG, "secret", "secret %s: %s: larger than 64 KiB", name, path);
+		r = fault_set(f, -EFBIG, "secret", "secret %s: %s: larger than 64 KiB", name,
+			      where);
 	if (r == 0) {
 		/* Editors end a file with a newline that is not part of the secret. */
 		if (size > 0 && text[size - 1] == '\n')
@@ -100,6 +100,34 @@ static int read_secret_file(const char *name, const char *path, json_t **ret_val
 	}
 	explicit_bzero(text, sizeof(text));
 	return r;
+}
+
+static int read_secret_file(const char *name, const char *path, json_t **ret_value, struct fault *f)
+{
+	cleanup(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+
+	if (fd < 0)
+		return fault_set(f, -errno, "secret", "secret %s: %s: %s", name, path,
+				 strerror(errno));
+	return read_secret_from(name, path, fd, ret_value, f);
+}
+
+/* A descriptor that the caller opened for this; it is used up. */
+static int read_secret_fd(const char *name, const char *source, json_t **ret_value, struct fault *f)
+{
+	int number = (int)strtoull(source + strlen("fd:"), NULL, 10);
+
+	if (number <= 2)
+		return fault_set(f, -EINVAL, "secret",
+				 "secret %s: %s: a standard stream of the command; use another "
+				 "descriptor",
+				 name, source);
+	if (fcntl(number, F_GETFD) < 0)
+		return fault_set(f, -EBADF, "secret", "secret %s: %s: no such descriptor is open",
+				 name, source);
+
+	cleanup(close_fd) int fd = number;
+	return read_secret_from(name, source, fd, ret_value, f);
 }
 
 static int read_secret(const char *name, const char *source, json_t **ret_value, struct fault *f)
@@ -114,10 +142,9 @@ static int read_secret(const char *name, const char *source, json_t **ret_value,
 		*ret_value = text_value(value);
 		return 0;
 	}
-	if (!strncmp(source, "file:", 5) && source[5])
-		return read_secret_file(name, source + 5, ret_value, f);
-	return fault_set(f, -EINVAL, "usage",
-			 "--secret %s=%s: bad value; allowed: env:VAR, file:PATH", name, source);
+	if (!strncmp(source, "fd:", 3))
+		return read_secret_fd(name, source, ret_value, f);
+	return read_secret_file(name, source + strlen("file:"), ret_value, f);
 }
 
 /* Those of the options become part of the policy, so that the record says which there were. */
@@ -132,16 +159,12 @@ static int name_secrets(json_t *policy, const struct option_texts *texts, struct
 		json_object_set_new(policy, "secrets", list);
 	}
 	for (size_t i = 0; i < texts->count; i++) {
-		cleanup(free) char *name = NULL;
-		const char *source = NULL;
-		int r = split("--secret", texts->items[i], "NAME=env:VAR, NAME=file:PATH", &name,
-			      &source, f);
+		json_t *secret = NULL;
+		int r = secret_setting_option(texts->items[i], &secret, f);
 
 		if (r < 0)
 			return r;
-		if (json_array_append_new(
-			    list, json_pack("{s:s, s:s}", "name", name, "source", source)) < 0)
-			return fault_set(f, -EINVAL, "usage", "--secret %s: not text", name);
+		json_array_append_new(list, secret);
 	}
 	return 0;
 }
@@ -209,15 +232,16 @@ static int add_workspace(const struct run_options *o, json_t *message, struct fa
 {
 	struct stat st;
 
-	if (!o->workspace)
+	const json_t *policy = json_object_get(message, "policy");
+	const char *given = o->workspace ? o->workspace
+					 : json_string_value(json_object_get(policy, "workspace"));
+	if (!given)
 		return 0;
-	cleanup(free) char *path = realpath(o->workspace, NULL);
+	cleanup(free) char *path = realpath(given, NULL);
 	if (!path || stat(path, &st) < 0)
-		return fault_set(f, -errno, "usage", "--workspace %s: %s", o->workspace,
-				 strerror(errno));
+		return fault_set(f, -errno, "usage", "--workspace %s: %s", given, strerror(errno));
 	if (!S_ISDIR(st.st_mode))
-		return fault_set(f, -ENOTDIR, "usage", "--workspace %s: not a directory",
-				 o->workspace);
+		return fault_set(f, -ENOTDIR, "usage", "--workspace %s: not a directory", given);
 	json_object_set_new(message, "workspace", json_string(path));
 	return 0;
 }
@@ -307,6 +331,8 @@ int run_request_make(const struct run_options *o, int argument_count, char **com
 	add_choice(message, "net", run_nets, o->net);
 	add_choice(message, "on_loss", run_losses, o->on_loss);
 	add_choice(message, "user", run_users, o->user);
+	if (o->redact_output)
+		json_object_set_new(message, "redact_output", json_string("yes"));
 
 	int r = add_map(message, "env", "--env", &o->env, ret_fault);
 	if (r == 0)

@@ -13,7 +13,7 @@ struct run_options {
 	int net, on_loss, user; /* index into the choices below; -1: not given */
 	int tty;		/* 0, 1; -1: not given */
 	struct option_texts labels, env, secrets, limits;
-	bool json, quiet;
+	bool json, quiet, redact_output;
 };
 
 extern const char *const run_nets[], *const run_losses[], *const run_users[];

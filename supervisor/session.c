@@ -2,11 +2,12 @@
  * The life of a session, as a row of stages. In each it waits for one thing, and what comes moves
  * it to the next:
  *
- *   OPENING   until the recorder has opened the record
- *   EXECING   until it knows the command
+ *   OPENING   until the recorder has opened the record and knows the command, and the sandbox is
+ *             ready
  *   WORKING   until the command ends
  *   DRAINING  until the recorder has what the command wrote
- *   CLOSING   until it has closed the record; then the session is gone
+ *   CLOSING   until it has written the end; then the ground is cleaned and the client told
+ *   SEALING   until the record is closed and on disk; then the session is gone
  *
  * Whatever ends it early puts a verdict in place; the first verdict is the true one, and every
  * stage looks for it before it goes on. A session that could not be set up is bare: OPENING,
@@ -40,6 +41,8 @@ void session_free(struct session *s)
 			break;
 		}
 	session_tear_down(s);
+	json_decref(s->key);
+	free(s->phases);
 	session_request_free(&s->request);
 	manifest_free(&s->manifest);
 	if (s->dir_fd >= 0)
@@ -50,6 +53,11 @@ void session_free(struct session *s)
 const char *session_id(const struct session *s)
 {
 	return s->manifest.id;
+}
+
+uid_t session_asker(const struct session *s)
+{
+	return s->asker.uid;
 }
 
 struct session *session_find(struct host *h, const char *id)
@@ -71,9 +79,8 @@ json_t *session_describe(const struct session *s)
 	const struct manifest *m = &s->manifest;
 
 	return json_pack("{s:s, s:s?, s:s?, s:s, s:I, s:o?}", "id", m->id, "name", m->name,
-			 "tenant", m->tenant, "state",
-			 m->state == SESSION_RUNNING ? "running" : "starting", "started_ns",
-			 (json_int_t)m->started_ns, "command",
+			 "tenant", m->tenant, "state", s->is_ready ? "running" : "starting",
+			 "started_ns", (json_int_t)m->started_ns, "command",
 			 json_loads(m->command ? m->command : "null", JSON_DECODE_ANY, NULL));
 }
 
@@ -97,39 +104,83 @@ static int record_ready(struct session *s)
 			      json_pack("{s:{s:I}}", "usage", "wall_ns", (json_int_t)took_ns));
 }
 
-static int prepare_command(struct session *s)
+static int guard_secrets(struct session *s)
 {
-	int r = sandbox_prepare_exec(s->sandbox, SESSION_EXEC, &s->exec_cgroup);
-	if (r < 0)
-		return session_decide_failed(s, "cgroup", r, NULL), r;
+	struct fault why = {0};
+	int r = session_guard_secrets(s, &why);
 
-	s->manifest.state = SESSION_RUNNING;
-	r = manifest_write(s->dir_fd, &s->manifest);
 	if (r < 0)
-		return session_decide_failed(s, "state", r, NULL), r;
+		session_decide_failed(s, "secrets", r, why.text);
+	return r;
+}
 
+/*
+ * What the recorder has to know before the command runs; it is told at once, with the opening,
+ * whatever the sandbox still needs.
+ */
+static void tell_recorder(struct session *s)
+{
+	if (record_start(s) < 0 || s->is_bare || session_record_secrets(s) < 0)
+		return;
+	int r = s->exec_cgroup ? 0
+			       : sandbox_prepare_exec(s->sandbox, SESSION_EXEC, &s->exec_cgroup);
+	if (r < 0) {
+		session_decide_failed(s, "cgroup", r, NULL);
+		return;
+	}
+	r = recorder_exec(s->host->recorder, s->manifest.id, SESSION_EXEC, s->exec_cgroup,
+			  &s->streams, s->request.tty);
+	if (r < 0)
+		session_decide_failed(s, "record", r, NULL);
+	phases_mark(s->phases, "told");
+}
+
+static int run(struct session *s)
+{
+	int r = guard_secrets(s);
+	if (r < 0)
+		return r;
+	s->is_ready = true;
 	r = record_ready(s);
-	if (r == 0)
-		r = recorder_exec(s->host->recorder, s->manifest.id, SESSION_EXEC, s->exec_cgroup,
-				  &s->streams, s->request.tty);
 	if (r < 0)
 		return session_decide_failed(s, "record", r, NULL), r;
-	s->stage = SESSION_EXECING;
 	if (s->client.started)
 		s->client.started(s->client.context, s->manifest.id);
+	session_run_command(s);
 	return 0;
+}
+
+void session_go_on(struct session *s)
+{
+	bool is_waiting = s->building || !s->is_told;
+
+	if (s->stage != SESSION_OPENING || !s->is_open)
+		return;
+	if (s->verdict.reason == VERDICT_NONE && is_waiting)
+		return;
+	if (s->verdict.reason != VERDICT_NONE || run(s) < 0)
+		session_close_record(s);
 }
 
 static void opened(struct session *s, const struct recorder_message *m)
 {
+	phases_mark(s->phases, "opened");
 	if (m->error) {
 		session_refuse(s, m);
 		return;
 	}
-	if (!s->is_adopted)
-		record_start(s);
-	if (s->verdict.reason != VERDICT_NONE || prepare_command(s) < 0)
-		session_close_record(s);
+	s->is_open = true;
+	session_go_on(s);
+}
+
+/* The recorder knows the command. */
+static void execed(struct session *s, const struct recorder_message *m)
+{
+	phases_mark(s->phases, "execed");
+	if (m->error)
+		session_decide_failed(s, "record", -m->error, m->text);
+	s->is_told = true;
+	session_go_on(s);
 }
 
 static struct session *new_session(struct host *h)
@@ -139,7 +190,8 @@ static struct session *new_session(struct host *h)
 	if (!s)
 		return NULL;
 	s->host = h;
-	s->dir_fd = s->slot_fd = -1;
+	s->phases = h->config.is_debugged ? phases_new() : NULL;
+	s->dir_fd = s->slot_fd = s->request.workspace_fd = -1;
 	s->template = TEMPLATE_USE_NONE;
 	s->streams = (struct streams)STREAMS_NONE;
 	s->started_boot_ns = session_clock_ns(CLOCK_BOOTTIME);
@@ -157,7 +209,7 @@ int session_start(struct host *h, struct session_request *request, const struct 
 		return fault_set(ret_fault, -ENOMEM, "no_memory", "out of memory");
 	}
 	s->request = *request;
-	*request = (struct session_request){0};
+	*request = (struct session_request){.workspace_fd = -1};
 	s->asker = *asker;
 	s->client = *client;
 	link_session(s);
@@ -178,6 +230,7 @@ int session_start(struct host *h, struct session_request *request, const struct 
 		session_free(s);
 		return r;
 	}
+	tell_recorder(s);
 	*ret_session = s;
 	return 0;
 }
@@ -227,7 +280,7 @@ void session_forget_client(struct session *s)
 
 void session_discard(struct session *s)
 {
-	if (s->discard || s->is_bare || s->stage == SESSION_OPENING || s->stage == SESSION_CLOSING)
+	if (s->discard || s->is_bare || s->stage == SESSION_OPENING || s->stage >= SESSION_CLOSING)
 		return;
 	s->discard = true;
 	recorder_discard(s->host->recorder, s->manifest.id);
@@ -238,7 +291,9 @@ void session_end(struct session *s, const struct verdict *verdict, bool discard)
 	verdict_decide(&s->verdict, verdict);
 	if (discard)
 		session_discard(s);
-	if (s->stage == SESSION_WORKING)
+	if (s->stage == SESSION_OPENING)
+		session_go_on(s);
+	else if (s->stage == SESSION_WORKING)
 		session_finish_exec(s);
 	else if (s->stage == SESSION_DRAINING)
 		session_hurry(s);
@@ -289,11 +344,13 @@ void session_recorder_message(struct session *s, struct recorder_message *m)
 
 	if (m->word == RECORDER_OPENED && s->stage == SESSION_OPENING)
 		opened(s, m);
-	else if (m->word == RECORDER_EXECED && s->stage == SESSION_EXECING)
-		session_execed(s, m);
+	else if (m->word == RECORDER_EXECED && s->stage == SESSION_OPENING)
+		execed(s, m);
 	else if (m->word == RECORDER_EXEC_CLOSED && s->stage == SESSION_DRAINING)
 		session_close_record(s);
-	else if (m->word == RECORDER_CLOSED && s->stage == SESSION_CLOSING)
+	else if (m->word == RECORDER_CLOSING && s->stage == SESSION_CLOSING)
+		session_closing(s, m);
+	else if (m->word == RECORDER_CLOSED && s->stage >= SESSION_CLOSING)
 		session_closed(s, m);
 	else if (m->word == RECORDER_TROUBLE)
 		trouble(s, m);
@@ -311,6 +368,7 @@ void session_lost(struct session *s)
 		.text = "the recorder ended; the session was killed and its record is not whole",
 	};
 	s->is_bare = s->is_adopted = true;
+	s->is_open = false;
 	s->stage = SESSION_OPENING;
 	if (session_open_record(s) < 0)
 		session_abandon(s);
@@ -320,6 +378,7 @@ void session_abandon(struct session *s)
 {
 	session_tear_down(s);
 	s->verdict = (struct verdict){.reason = VERDICT_SUPERVISOR_LOST};
+	session_count_end(s, VERDICT_SUPERVISOR_LOST, false);
 	session_tell_end(s, NULL,
 			 "the recorder ended; the session was killed and its record is not whole");
 	session_free(s);

@@ -46,6 +46,8 @@ int session_adopt(struct host *h, struct manifest *manifest, int dir_fd);
 uint64_t session_clock_ns(int clock);
 
 const char *session_id(const struct session *s);
+/* The user who asked for it. */
+uid_t session_asker(const struct session *s);
 /* The session called @id, or NULL. */
 struct session *session_find(struct host *h, const char *id);
 struct session *session_next(const struct session *s);

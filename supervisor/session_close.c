@@ -1,6 +1,7 @@
 /*
- * The end of a session: its record is closed, its manifest says so, its ground is cleaned, and who
- * asked for it is told, in this order.
+ * The end of a session. When session.end is in the file its ground is cleaned and who asked for it
+ * is told: no death of ours takes that back. Then the record gets onto the disk, is signed and
+ * entered in the ledger, and its manifest says that it has ended; readers wait for that.
  */
 #include "session_state.h"
 
@@ -72,22 +73,67 @@ static int end_manifest(struct session *s, const struct recorder_message *m)
 		return -m->error;
 	}
 	r = m->has_note ? session_key_end(s->host, s->manifest.id, m->note) : 0;
-	if (r < 0)
+	if (r < 0) {
+		metric_add(s->host->metrics->chain_errors, 1);
 		return r;
+	}
 	manifest->state = SESSION_ENDED;
 	manifest->ended_ns = session_clock_ns(CLOCK_REALTIME);
 	manifest->records = m->records;
 	manifest->lost = m->lost;
-	return manifest_write(s->dir_fd, manifest);
+	return session_settle_end(s);
+}
+
+static void tell_phases(const struct session *s)
+{
+	char text[PHASES_TEXT];
+
+	if (!s->phases)
+		return;
+	phases_write(s->phases, text);
+	log_write(&s->host->log, LOG_LEVEL_DEBUG, "session %s: phases: %s", s->manifest.id, text);
+}
+
+void session_closing(struct session *s, const struct recorder_message *m)
+{
+	char room[512];
+
+	phases_mark(s->phases, "written");
+	if (m->error || s->is_adopted)
+		return;
+	session_tear_down(s);
+	phases_mark(s->phases, "torn_down");
+	manifest_mark_ending(s->dir_fd, true); /* without it readers are only not made to wait */
+	session_tell_end(s, m->verdict, end_error(s, 0, room, sizeof(room)));
+	phases_mark(s->phases, "told");
+	s->stage = SESSION_SEALING;
+}
+
+void session_count_end(struct session *s, enum verdict_reason reason, bool is_whole)
+{
+	metric_add(&s->host->metrics->sessions_ended[reason], 1);
+	if (!is_whole)
+		metric_add(s->host->metrics->records_incomplete, 1);
 }
 
 void session_closed(struct session *s, const struct recorder_message *m)
 {
 	char room[512];
+
+	phases_mark(s->phases, "sealed");
 	int error = -end_manifest(s, m);
 
-	session_tear_down(s);
-	session_tell_end(s, m->verdict, end_error(s, error, room, sizeof(room)));
+	session_count_end(s, verdict_reason_by_name(s->manifest.reason), error == 0);
+	if (s->stage != SESSION_SEALING) {
+		session_tear_down(s);
+		session_tell_end(s, m->verdict, end_error(s, error, room, sizeof(room)));
+	} else if (error) {
+		log_write(&s->host->log, LOG_LEVEL_ERROR,
+			  "the record of session %s is not whole: %s", s->manifest.id,
+			  strerror(error));
+	}
+	manifest_mark_ending(s->dir_fd, false);
+	tell_phases(s);
 	session_free(s);
 }
 
@@ -99,6 +145,7 @@ void session_refuse(struct session *s, const struct recorder_message *m)
 	snprintf(text, sizeof(text), "the journal cannot be written: %s%s%s", strerror(m->error),
 		 m->text[0] ? ": " : "", m->text);
 	session_tear_down(s);
+	metric_add(s->host->metrics->sessions_refused, 1);
 	if (!s->is_adopted)
 		session_dir_remove(s->host->sessions_fd, s->dir_fd, s->manifest.id);
 	s->verdict = (struct verdict){.reason = VERDICT_SETUP_FAILED, .error = m->error};
@@ -119,22 +166,29 @@ void session_measure(struct session *s, struct verdict *v)
 		v->memory_peak = memory_peak;
 }
 
+void session_count_missed(struct session *s)
+{
+	if (!s->is_watched || s->has_missed)
+		return;
+	s->missed = sensors_missed(s->host->sensors) - s->missed_before;
+	s->has_missed = true;
+}
+
 void session_close_record(struct session *s)
 {
 	struct host *h = s->host;
 
+	phases_mark(s->phases, "drained");
 	if (s->sandbox) {
 		sandbox_kill(s->sandbox, 0);
 		session_measure(s, &s->verdict);
 	}
-	if (s->is_watched) {
-		uint64_t missed = sensors_missed(h->sensors) - s->missed_before;
-
-		if (missed > 0)
-			recorder_missed(h->recorder, s->manifest.id, missed);
-	}
+	session_count_missed(s);
+	if (s->missed > 0)
+		recorder_missed(h->recorder, s->manifest.id, s->missed);
 	if (!s->is_adopted)
 		s->verdict.wall_ns = session_clock_ns(CLOCK_BOOTTIME) - s->started_boot_ns;
+	phases_mark(s->phases, "measured");
 	s->stage = SESSION_CLOSING;
 	recorder_close(h->recorder, s->manifest.id, verdict_fields(&s->verdict));
 }

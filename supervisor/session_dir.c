@@ -13,7 +13,7 @@
 
 #define TRIES 8
 
-static int make_id(char ret_id[SESSION_ID_LENGTH + 1])
+int session_dir_make_id(char ret_id[SESSION_ID_LENGTH + 1])
 {
 	unsigned char random[SESSION_ID_LENGTH / 2];
 
@@ -42,11 +42,13 @@ static int give(int fd, const struct session_dir_owner *owner)
 int session_dir_create(int sessions_fd, const struct session_dir_owner *owner,
 		       char ret_id[SESSION_ID_LENGTH + 1], int *ret_fd)
 {
+	bool is_given = ret_id[0] != 0;
 	char id[SESSION_ID_LENGTH + 1];
 	int r = -EEXIST;
 
-	for (int i = 0; i < TRIES && r == -EEXIST; i++) {
-		r = make_id(id);
+	memcpy(id, ret_id, sizeof(id));
+	for (int i = 0; i < (is_given ? 1 : TRIES) && r == -EEXIST; i++) {
+		r = is_given ? 0 : session_dir_make_id(id);
 		if (r == 0 && mkdirat(sessions_fd, id, 0700) < 0)
 			r = -errno;
 	}

@@ -13,9 +13,12 @@ struct session_dir_owner {
 	bool group_reads; /* the group reads all that is made in it; else nobody but @uid does */
 };
 
+/* A new random id. 0 or -errno. */
+int session_dir_make_id(char ret_id[SESSION_ID_LENGTH + 1]);
+
 /*
- * Make a directory with a new random id, locked (flock) as long as *ret_fd or a duplicate of it is
- * open. 0 or -errno.
+ * Make a directory for the id in @ret_id, or with a new one where that is empty, locked (flock) as
+ * long as *ret_fd or a duplicate of it is open. 0 or -errno.
  */
 int session_dir_create(int sessions_fd, const struct session_dir_owner *owner,
 		       char ret_id[SESSION_ID_LENGTH + 1], int *ret_fd);

@@ -38,16 +38,24 @@ void session_finish_exec(struct session *s)
 {
 	struct verdict v = s->verdict;
 
+	phases_mark(s->phases, "ended");
+
 	s->statuses = sd_event_source_disable_unref(s->statuses);
 	session_limits_stop(s);
 	sandbox_kill(s->sandbox, ended_by_itself(&v) ? SESSION_EXEC : 0);
 	session_limits_look(s);
 	session_measure(s, &v);
+	phases_mark(s->phases, "killed");
 	if (!ended_by_itself(&v))
 		session_hurry(s);
 	v.wall_ns = session_clock_ns(CLOCK_BOOTTIME) - s->started_boot_ns;
 	s->stage = SESSION_DRAINING;
 	recorder_close_exec(s->host->recorder, s->manifest.id, SESSION_EXEC, verdict_fields(&v));
+
+	/* While the recorder takes what the command wrote. */
+	sandbox_kill(s->sandbox, 0);
+	session_count_missed(s);
+	phases_mark(s->phases, "emptied");
 }
 
 /* Only a command that could not be executed itself has the exit status of a shell for it. */
@@ -72,11 +80,13 @@ static void take_status(struct session *s, const struct sandbox_status *status)
 
 	switch (status->kind) {
 	case SANDBOX_STARTED:
+		phases_mark(s->phases, "started");
 		return;
 	case SANDBOX_FAILED:
 		decide_not_run(s, status);
 		break;
 	case SANDBOX_EXITED:
+		phases_mark(s->phases, "ran");
 		s->verdict.cpu_ns = status->cpu_ns;
 		s->verdict.memory_peak = status->memory_peak;
 		ended = verdict_of_wait_status(status->wait_status);
@@ -113,11 +123,12 @@ static int on_status(sd_event_source *source, int fd, uint32_t events, void *con
 static int start_command(struct session *s, int *ret_master)
 {
 	const struct session_request *r = &s->request;
+	cleanup(free) const char **env = session_secrets_env(&r->secrets, r->env);
 	struct sandbox_error error = {0};
 	struct sandbox_command command = {
 		.exec = SESSION_EXEC,
 		.argv = (const char *const *)r->argv,
-		.env = (const char *const *)r->env,
+		.env = env,
 		.cwd = r->cwd,
 		.as_root = strcmp(r->policy.user, "root") == 0,
 		.stdin_fd = s->streams.session[0],
@@ -127,7 +138,7 @@ static int start_command(struct session *s, int *ret_master)
 		.columns = r->columns,
 		.rows = r->rows,
 	};
-	int e = sandbox_exec(s->sandbox, &command, ret_master, &error);
+	int e = env ? sandbox_exec(s->sandbox, &command, ret_master, &error) : -ENOMEM;
 
 	if (e < 0)
 		session_decide_failed(s, error.step ? error.step : "sandbox", e, error.text);
@@ -156,15 +167,17 @@ static int run_command(struct session *s)
 		return session_decide_failed(s, "sandbox", r, NULL), r;
 	r = session_limits_start(s);
 	if (r < 0)
-		session_decide_failed(s, "limits", r, NULL);
-	return r;
+		return session_decide_failed(s, "limits", r, NULL), r;
+	metric_add(s->host->metrics->sessions_started, 1);
+	metric_observe(s->host->metrics->session_start, METRIC_SECONDS,
+		       session_clock_ns(CLOCK_BOOTTIME) - s->started_boot_ns);
+	return 0;
 }
 
-void session_execed(struct session *s, const struct recorder_message *m)
+void session_run_command(struct session *s)
 {
-	if (m->error)
-		session_decide_failed(s, "record", -m->error, m->text);
 	s->stage = SESSION_WORKING;
-	if (s->verdict.reason != VERDICT_NONE || run_command(s) < 0)
+	if (run_command(s) < 0)
 		session_finish_exec(s);
+	phases_mark(s->phases, "asked");
 }

@@ -2,6 +2,7 @@
 #include "session_state.h"
 
 #include "control.h"
+#include "deployment_key.h"
 #include "jansson_cleanup.h"
 #include "record/hash.h"
 #include "record/json.h"
@@ -79,6 +80,14 @@ static void put_host(json_t *fields)
 	put_boot_id(fields);
 }
 
+static void put_doctor(json_t *fields, const struct doctor_report *report)
+{
+	if (!report)
+		return;
+	put(fields, "doctor_sha256", doctor_report_digest(report));
+	json_object_set_new(fields, "degraded", doctor_report_degraded(report));
+}
+
 static json_t *sensors_array(const struct sensors *sensors)
 {
 	json_t *array = json_array();
@@ -115,6 +124,7 @@ static void put_rules(json_t *fields, const struct policy *p)
 json_t *session_start_fields(const struct session *s)
 {
 	const struct policy *p = &s->request.policy;
+	char key_id[DEPLOYMENT_KEY_ID + 1];
 	cleanup(json) json_t *fields = json_pack("{s:o}", "command", bytes_array(s->request.argv));
 
 	if (!fields)
@@ -133,15 +143,18 @@ json_t *session_start_fields(const struct session *s)
 				      s->template.digest[0] ? s->template.digest : NULL));
 	json_object_set_new(fields, "policy", json_loads(p->recorded, 0, NULL));
 	put(fields, "policy_sha256", p->sha256);
+	deployment_key_id(s->host->key, key_id);
+	put(fields, "redact_key", key_id);
 	put_rules(fields, p);
 	put(fields, "source", "tracepoint");
 	json_object_set_new(fields, "sensors", sensors_array(s->host->sensors));
 	put_host(fields);
+	put_doctor(fields, s->host->doctor);
 	return take(fields);
 }
 
 /* Names of the command's environment, as it stands. */
-static json_t *names_array(char *const *env)
+static json_t *names_array(const char *const *env)
 {
 	json_t *array = json_array();
 
@@ -153,9 +166,12 @@ static json_t *names_array(char *const *env)
 json_t *session_exec_fields(const struct session *s)
 {
 	const struct session_request *r = &s->request;
+	cleanup(free) const char **env = session_secrets_env(&r->secrets, r->env);
+	if (!env)
+		return NULL;
 	cleanup(json) json_t *fields = json_pack(
 		"{s:i, s:o, s:o, s:s, s:b}", "exec", SESSION_EXEC, "argv", bytes_array(r->argv),
-		"env", names_array(r->env), "as_user", r->policy.user, "tty", r->tty);
+		"env", names_array(env), "as_user", r->policy.user, "tty", r->tty);
 
 	if (!fields)
 		return NULL;
@@ -237,31 +253,15 @@ static int redact_texts(struct redactor *redactor, const struct session_request 
 	return redact_event(redactor, &e, take_texts, m);
 }
 
-/* A redactor that knows the session's secrets; they lie in the request's JSON meanwhile. */
+/* A redactor that knows the session's secrets. */
 static int new_redactor(const struct session *s, const struct shapes *shapes,
 			struct redactor **ret_redactor)
 {
-	size_t count = json_array_size(s->request.secrets), i;
-	cleanup(free) struct redact_secret *secrets = calloc(count + 1, sizeof(*secrets));
-	cleanup(free) char **values = calloc(count + 1, sizeof(*values));
-	int r = secrets && values ? 0 : -ENOMEM;
+	cleanup(free) struct redact_secret *list = session_secrets_list(&s->request.secrets);
 
-	for (i = 0; r == 0 && i < count; i++) {
-		const json_t *secret = json_array_get(s->request.secrets, i);
-
-		r = control_get_bytes(json_object_get(secret, "value"), &values[i],
-				      &secrets[i].size);
-		secrets[i].name = json_string_value(json_object_get(secret, "name"));
-		secrets[i].value = values[i];
-	}
-	if (r == 0)
-		r = redactor_new(s->host->key, shapes, secrets, count, ret_redactor);
-	for (i = 0; values && i < count; i++) {
-		if (values[i])
-			explicit_bzero(values[i], secrets[i].size);
-		free(values[i]);
-	}
-	return r;
+	return list ? redactor_new(s->host->key, shapes, list, s->request.secrets.count,
+				   ret_redactor)
+		    : -ENOMEM;
 }
 
 int session_manifest_texts(const struct session *s, struct manifest *m)

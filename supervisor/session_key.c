@@ -43,5 +43,5 @@ int session_key_end(const struct host *h, const char *session, const uint8_t not
 	char name[LEDGER_NAME_MAX];
 
 	ledger_name(session, name);
-	return ledger_add(h->config.state, LEDGER_END, name, note, true, NULL);
+	return ledger_add(h->config.state, LEDGER_END, name, note, false, NULL);
 }

@@ -9,5 +9,6 @@
 /* A key for @session as the recorder takes it: {origin, opened, seed}. 0 or -errno. */
 int session_key_make(const struct host *h, const char *session, json_t **ret_key);
 
-/* The record of @session ended; @note is the hash of its last checkpoint. 0 or -errno. */
+/* The record of @session ended; @note is the hash of its last checkpoint. The line is on disk once
+ * ledger_settle has returned. 0 or -errno. */
 int session_key_end(const struct host *h, const char *session, const uint8_t note[32]);

@@ -1,20 +1,21 @@
 /*
  * Reads the message session.run. Nothing of it is trusted: types, sizes, NUL bytes in what becomes
- * C strings. Secrets are put into the environment here and nowhere else.
+ * C strings.
  */
 #include "session_request.h"
 
 #include "control.h"
+#include "grant.h"
 #include "jansson_cleanup.h"
 #include "text_list.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
+#include <unistd.h>
 
 #define ARGUMENTS_MAX (1 << 20)
 #define ENV_MAX 8192
-#define SECRETS_MAX 256
 
 static int refuse(struct fault *f, const char *key, const char *allowed)
 {
@@ -29,8 +30,10 @@ void session_request_free(struct session_request *r)
 	text_list_free(r->env);
 	free(r->cwd);
 	json_decref(r->template);
-	json_decref(r->secrets);
-	*r = (struct session_request){0};
+	session_secrets_free(&r->secrets);
+	if (r->workspace_fd >= 0)
+		close(r->workspace_fd);
+	*r = (struct session_request){.workspace_fd = -1};
 }
 
 static void cleanup_request(struct session_request *r)
@@ -56,7 +59,8 @@ static int get_text(const json_t *value, char **ret_text)
 /* ---- the policy in force ---- */
 
 /* Fields of the request that override keys of the policy. */
-static const char *const overrides[] = {"net", "on_loss", "user", "workspace", "tenant", "rootfs"};
+static const char *const overrides[] = {"net", "on_loss", "user", "workspace", "tenant", "rootfs",
+					"redact_output"};
 
 /* Members of an object of the request stand beside those of the policy's. */
 static int merge(const json_t *body, json_t *given, const char *key)
@@ -86,7 +90,8 @@ static int apply_overrides(const json_t *body, json_t *given)
 	return r < 0 ? r : merge(body, given, "limits");
 }
 
-static int read_policy(const json_t *body, struct session_request *r, struct fault *f)
+static int read_policy(const json_t *body, const struct grant *grant, struct session_request *r,
+		       struct fault *f)
 {
 	const json_t *policy = json_object_get(body, "policy");
 	cleanup(json) json_t *given = policy ? json_copy((json_t *)policy) : json_object();
@@ -95,10 +100,28 @@ static int read_policy(const json_t *body, struct session_request *r, struct fau
 		return refuse(f, "policy", "an object");
 	if (apply_overrides(body, given) < 0)
 		return fault_set(f, -ENOMEM, "no_memory", "out of memory");
+	int e = grant_apply(grant, given, f);
+	if (e < 0)
+		return e;
 	const json_t *env = json_object_get(body, "env");
 	if (env && !json_is_object(env))
 		return refuse(f, "env", "an object {\"NAME\": value}");
 	return policy_make(given, env, &r->policy, f);
+}
+
+/* A name is the record's, the descriptor is what is bound: they have to be of one directory. */
+static int check_workspace(struct session_request *r, struct fault *f)
+{
+	char link[64], path[PATH_MAX];
+
+	if (r->workspace_fd < 0)
+		return 0;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", r->workspace_fd);
+	ssize_t n = readlink(link, path, sizeof(path) - 1);
+	path[n < 0 ? 0 : n] = 0;
+	if (!r->policy.workspace || strcmp(r->policy.workspace, path) != 0)
+		return refuse(f, "workspace", "the path of the directory whose descriptor comes");
+	return 0;
 }
 
 /* ---- the command ---- */
@@ -241,41 +264,8 @@ static int add_defaults(struct session_request *r)
 	return 0;
 }
 
-static int add_secret(const json_t *secret, struct session_request *r, struct fault *f)
-{
-	const char *name = json_string_value(json_object_get(secret, "name"));
-	cleanup(free) char *value = NULL;
-
-	if (!name || !is_env_name(name) || json_object_size(secret) != 2)
-		return refuse(f, "secrets", "[{\"name\": NAME, \"value\": value}]");
-	if (get_text(json_object_get(secret, "value"), &value) < 0)
-		return fault_set(f, -EINVAL, "bad_request",
-				 "secret %s: the value holds a NUL byte, so it cannot be an "
-				 "environment variable",
-				 name);
-	size_t size = strlen(value);
-	int e = 0;
-	if (size < SESSION_SECRET_MIN)
-		e = fault_set(
-			f, -EINVAL, "bad_request",
-			"secret %s: a value of %zu bytes is too short to be found in a record "
-			"without doubt; at least %d are needed",
-			name, size, SESSION_SECRET_MIN);
-	else if (size > SESSION_SECRET_MAX)
-		e = fault_set(f, -EINVAL, "bad_request", "secret %s: larger than 64 KiB", name);
-	else if (text_list_set_env(&r->env, name, value) < 0)
-		e = fault_set(f, -ENOMEM, "no_memory", "out of memory");
-	explicit_bzero(value, size);
-	return e;
-}
-
 static int read_environment(const json_t *body, struct session_request *r, struct fault *f)
 {
-	json_t *secrets = json_object_get(body, "secrets"), *secret;
-	size_t i;
-
-	if (secrets && (!json_is_array(secrets) || json_array_size(secrets) > SECRETS_MAX))
-		return refuse(f, "secrets", "an array of at most 256");
 	if (json_object_size(json_object_get(body, "env")) > ENV_MAX)
 		return refuse(f, "env", "at most 8192 variables");
 
@@ -284,30 +274,31 @@ static int read_environment(const json_t *body, struct session_request *r, struc
 	int e = add_env(r->policy.env, r, f);
 	if (e == 0)
 		e = add_env(json_object_get(body, "env"), r, f);
-	for (i = 0; e == 0 && i < json_array_size(secrets); i++) {
-		secret = json_array_get(secrets, i);
-		e = add_secret(secret, r, f);
-	}
-	r->secrets = secrets ? json_incref(secrets) : json_array();
-	return e;
+	return e < 0 ? e
+		     : session_secrets_read(json_object_get(body, "secrets"), r->policy.secrets,
+					    &r->secrets, f);
 }
 
-int session_request_parse(const json_t *body, struct session_request *ret_request,
-			  struct fault *ret_fault)
+int session_request_parse(const json_t *body, const struct grant *grant, int workspace_fd,
+			  struct session_request *ret_request, struct fault *ret_fault)
 {
-	cleanup(request) struct session_request request = {0};
+	cleanup(request) struct session_request request = {.workspace_fd = workspace_fd};
 	static int (*const steps[])(const json_t *, struct session_request *, struct fault *) = {
-		read_policy,   read_command,  read_name,	read_cwd,
-		read_terminal, read_template, read_environment,
+		read_command, read_name, read_cwd, read_terminal, read_template, read_environment,
 	};
 
+	int r = read_policy(body, grant, &request, ret_fault);
+	if (r == 0)
+		r = check_workspace(&request, ret_fault);
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-		int r = steps[i](body, &request, ret_fault);
+		r = steps[i](body, &request, ret_fault);
 		if (r < 0)
 			return r;
 	}
 
 	*ret_request = request;
-	request = (struct session_request){0};
+	request = (struct session_request){.workspace_fd = -1};
 	return 0;
 }

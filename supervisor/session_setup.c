@@ -7,11 +7,13 @@
 
 #include "control.h"
 #include "jansson_cleanup.h"
+#include "pool.h"
 #include "process_start.h"
 #include "record/cleanup.h"
 #include "session_key.h"
 #include "slot.h"
 #include "template_store.h"
+#include "workspace.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -42,7 +44,7 @@ static int make_manifest(struct session *s)
 
 	if (r < 0)
 		return r;
-	m->state = SESSION_STARTING;
+	m->state = SESSION_RUNNING;
 	m->exit_code = m->signal = -1;
 	m->started_ns = session_clock_ns(CLOCK_REALTIME);
 	m->supervisor_pid = getpid();
@@ -64,7 +66,7 @@ static int make_directory(struct session *s, struct fault *f)
 
 	r = make_manifest(s);
 	if (r == 0)
-		r = manifest_write(s->dir_fd, &s->manifest);
+		r = session_settle_start(s);
 	if (r < 0) {
 		session_dir_remove(h->sessions_fd, s->dir_fd, s->manifest.id);
 		return fault_set(f, r, "state", "state directory %s: %s", h->config.state,
@@ -93,20 +95,44 @@ static int take_template(struct session *s, struct fault *f)
 	return r < 0 ? fail(s, f, "template", r, why.text) : 0;
 }
 
-static int make_sandbox(struct session *s, struct fault *f)
+static int make_secrets(struct session *s, struct fault *f)
 {
-	struct host *h = s->host;
+	struct fault why = {0};
+	int r = session_make_secrets(s, &why);
+
+	return r < 0 ? fail(s, f, "secrets", r, why.text) : 0;
+}
+
+/* Nothing that vitrine keeps may be in reach of a session. */
+static int check_workspace(struct session *s, struct fault *f)
+{
+	const struct config *c = &s->host->config;
+	const char *path = s->request.policy.workspace;
+	char keys[PATH_MAX];
+	struct fault why = {0};
+
+	if (!path)
+		return 0;
+	const char *slash = strrchr(c->key_file, '/');
+	snprintf(keys, sizeof(keys), "%.*s", slash > c->key_file ? (int)(slash - c->key_file) : 1,
+		 c->key_file);
+	const struct kept_place kept[] = {{c->state, true}, {keys, false}, {RUN_DIR, true}};
+	int r = workspace_check(path, kept, sizeof(kept) / sizeof(kept[0]), &why);
+	return r < 0 ? fail(s, f, "workspace", r, why.text) : 0;
+}
+
+/* Every byte of it counts for the pool. */
+static void fill_options(const struct session *s, struct sandbox_options *ret_options)
+{
 	const struct policy *p = &s->request.policy;
-	struct sandbox_error error = {0};
-	const struct sandbox_template template = {s->template.root_fd, p->rootfs};
-	struct sandbox_options options = {
-		.id = s->manifest.id,
-		.slot = s->slot,
+
+	memset(ret_options, 0, sizeof(*ret_options));
+	*ret_options = (struct sandbox_options){
 		.workspace = p->workspace,
-		.template = s->template.root_fd < 0 ? NULL : &template,
+		.workspace_fd = s->request.workspace_fd < 0 ? NULL : &s->request.workspace_fd,
 		.syscalls = p->syscalls,
 		.net = strcmp(p->net, "host") == 0 ? SANDBOX_NET_HOST : SANDBOX_NET_NONE,
-		.workspace_for_root = strcmp(p->user, "root") == 0,
+		.workspace_for_root = p->workspace && strcmp(p->user, "root") == 0,
 		.upper_bytes = p->limits.disk_bytes,
 		.upper_inodes = p->limits.inodes,
 		.limits =
@@ -120,9 +146,59 @@ static int make_sandbox(struct session *s, struct fault *f)
 				.file_size_bytes = p->limits.file_size_bytes,
 			},
 	};
-	int r = sandbox_create(h->launcher, &h->cgroups, &options, &s->sandbox, &error);
+}
+
+static int make_sandbox(struct session *s, struct fault *f)
+{
+	struct host *h = s->host;
+	struct sandbox_error error = {0};
+	struct sandbox_options options;
+
+	const struct sandbox_template template = {s->template.root_fd, s->request.policy.rootfs};
+
+	fill_options(s, &options);
+	options.template = s->template.root_fd < 0 ? NULL : &template;
+	options.id = s->manifest.id;
+	options.slot = s->slot;
+	options.secrets_fd = s->secret_files ? secret_files_mount(s->secret_files) : 0;
+	options.phases = s->phases;
+	int r = sandbox_begin(h->launcher, &h->cgroups, &options, &s->sandbox, &error);
 
 	return r < 0 ? fail(s, f, error.step ? error.step : "sandbox", r, error.text) : 0;
+}
+
+/* Its processes are there; pid 1 still makes itself at home. */
+static int wait_launched(struct session *s, struct fault *f)
+{
+	struct sandbox_error error = {0};
+	int r = sandbox_launched(s->sandbox, &error);
+
+	phases_mark(s->phases, "launched");
+	return r < 0 ? fail(s, f, error.step ? error.step : "sandbox", r, error.text) : 0;
+}
+
+static int on_ready(sd_event_source *source, int fd, uint32_t events, void *context)
+{
+	struct session *s = context;
+	struct sandbox_error error = {0};
+
+	(void)source, (void)fd, (void)events;
+	s->building = sd_event_source_disable_unref(s->building);
+	int r = sandbox_ready(s->sandbox, &error);
+	phases_mark(s->phases, "ready");
+	if (r < 0)
+		session_decide_failed(s, error.step ? error.step : "sandbox", r, error.text);
+	session_go_on(s);
+	return 0;
+}
+
+void session_follow_building(struct session *s)
+{
+	int fd = sandbox_ready_fd(s->sandbox);
+	int r = fd < 0 ? 0 : sd_event_add_io(s->host->loop, &s->building, fd, EPOLLIN, on_ready, s);
+
+	if (r < 0)
+		session_decide_failed(s, "sandbox", r, NULL);
 }
 
 /* Reads below the directories of programs and kernel interfaces are looked at only where a pattern
@@ -205,23 +281,73 @@ static int open_streams(struct session *s, const int fds[3], struct fault *f)
 	return r < 0 ? fail(s, f, "streams", r, why.text) : 0;
 }
 
-int session_set_up(struct session *s, const int fds[3], struct fault *f)
+static bool take_from_pool(struct session *s)
+{
+	struct sandbox_options options;
+	struct pool_lease lease;
+
+	fill_options(s, &options);
+	if (strcmp(s->request.policy.rootfs, TEMPLATE_HOST) != 0 ||
+	    session_secrets_have_files(&s->request.secrets) ||
+	    !pool_take(s->host->pool, &options, &lease))
+		return false;
+	memcpy(s->manifest.id, lease.id, sizeof(lease.id));
+	s->slot = lease.slot;
+	s->slot_fd = lease.slot_fd;
+	s->sandbox = lease.sandbox;
+	s->exec_cgroup = lease.exec_cgroup;
+	return true;
+}
+
+static int take_slot(struct session *s, struct fault *f)
 {
 	struct host *h = s->host;
 	int r = slot_take(SLOT_FILE, SESSION_SLOTS, h->slot_hint, &s->slot, &s->slot_fd);
-	if (r < 0)
-		return fault_set(f, r, "too_many", "no slot for a session: %s", strerror(-r));
-	h->slot_hint = s->slot + 1;
 
+	if (r < 0)
+		return fault_set(f, r, r == -EAGAIN || r == -ENOSPC ? "capacity" : "slot",
+				 "no slot for a session: %s", strerror(-r));
+	h->slot_hint = s->slot + 1;
+	return 0;
+}
+
+/* While the launcher is at work. */
+static int make_key(struct session *s, struct fault *f)
+{
+	int r = session_key_make(s->host, s->manifest.id, &s->key);
+
+	phases_mark(s->phases, "key");
+	return r < 0 ? fail(s, f, "key", r, NULL) : 0;
+}
+
+int session_set_up(struct session *s, const int fds[3], struct fault *f)
+{
+	if (s->host->doctor)
+		doctor_report_refresh(s->host->doctor);
+	int r = take_from_pool(s) ? 0 : take_slot(s, f);
+	if (r < 0)
+		return r;
+	phases_mark(s->phases, "slot");
 	r = make_directory(s, f);
+	phases_mark(s->phases, "directory");
+	if (r == 0)
+		r = check_workspace(s, f);
 	if (r == 0)
 		r = take_template(s, f);
 	if (r == 0)
+		r = make_secrets(s, f);
+	if (r == 0 && !s->sandbox)
 		r = make_sandbox(s, f);
 	if (r == 0)
 		r = start_watch(s, f);
+	phases_mark(s->phases, "watch");
 	if (r == 0)
 		r = open_streams(s, fds, f);
+	phases_mark(s->phases, "streams");
+	if (r == 0)
+		r = make_key(s, f);
+	if (r == 0 && sandbox_ready_fd(s->sandbox) >= 0)
+		r = wait_launched(s, f);
 	return r;
 }
 
@@ -229,6 +355,7 @@ void session_tear_down(struct session *s)
 {
 	struct host *h = s->host;
 
+	s->building = sd_event_source_disable_unref(s->building);
 	s->statuses = sd_event_source_disable_unref(s->statuses);
 	s->disk_wait = sd_event_source_disable_unref(s->disk_wait);
 	s->drain = sd_event_source_disable_unref(s->drain);
@@ -244,6 +371,8 @@ void session_tear_down(struct session *s)
 	}
 	sandbox_free(s->sandbox);
 	s->sandbox = NULL;
+	secret_files_free(s->secret_files);
+	s->secret_files = NULL;
 	template_use_end(&s->template);
 	if (s->slot_fd >= 0)
 		close(s->slot_fd);
@@ -252,25 +381,27 @@ void session_tear_down(struct session *s)
 
 int session_open_record(struct session *s)
 {
-	cleanup(json) json_t *key = NULL;
-	int r = session_key_make(s->host, s->manifest.id, &key);
+	cleanup(json) json_t *key = take(s->key);
+	int r = key ? 0 : session_key_make(s->host, s->manifest.id, &key);
 
 	if (r < 0) {
+		metric_add(s->host->metrics->chain_errors, 1);
 		log_write(&s->host->log, LOG_LEVEL_ERROR, "session %s: no key to sign with: %s",
 			  s->manifest.id, strerror(-r));
 		return r;
 	}
 	if (s->is_bare)
 		return recorder_open_journal(s->host->recorder, s->manifest.id, s->dir_fd,
-					     s->request.secrets, key);
+					     &s->request.secrets, key);
 
 	const struct sandbox_info *info = sandbox_info(s->sandbox);
 	struct recorder_open open = {
 		.session = s->manifest.id,
 		.policy = &s->request.policy,
-		.secrets = s->request.secrets,
+		.secrets = &s->request.secrets,
 		.key = key,
 		.slot = s->watch.slot,
+		.ring_id = s->watch.ring_id,
 		.ring_bytes = s->watch.ring_bytes,
 		.high_water = s->watch.high_water,
 		.uid_base = info->uid_base,
@@ -281,5 +412,8 @@ int session_open_record(struct session *s)
 		.fanotify_fd = info->fanotify_fd,
 		.root_mount_fd = info->root_mount_fd,
 	};
-	return recorder_open(s->host->recorder, &open);
+	int e = recorder_open(s->host->recorder, &open);
+	if (e == 0)
+		session_follow_building(s);
+	return e;
 }

@@ -1,7 +1,9 @@
 /* The inside of a session, for session.c and the files that are parts of it. */
 #pragma once
 
+#include "sandbox/phases.h"
 #include "session.h"
+#include "secret_files.h"
 #include "session_dir.h"
 #include "streams.h"
 #include "templates.h"
@@ -10,11 +12,11 @@
 
 /* What the session waits for. */
 enum session_stage {
-	SESSION_OPENING,  /* the recorder opens the journal */
-	SESSION_EXECING,  /* the recorder knows the command */
+	SESSION_OPENING,  /* the recorder opens the journal, and the sandbox gets ready */
 	SESSION_WORKING,  /* the command ends */
 	SESSION_DRAINING, /* the recorder has what the command wrote */
-	SESSION_CLOSING,  /* the recorder has closed the journal */
+	SESSION_CLOSING,  /* the recorder has written the end */
+	SESSION_SEALING,  /* the record is on disk; all else is done and told */
 };
 
 /* What is known of the limits of a session while its command runs. */
@@ -26,6 +28,7 @@ struct session_limits {
 
 struct session {
 	struct host *host;
+	struct phases *phases; /* NULL: not asked for */
 	struct session *next;
 	struct session_client client; /* .ended NULL: there is none any more */
 	struct session_request request;
@@ -36,21 +39,29 @@ struct session {
 	uint32_t slot;
 	struct template_use template; /* .root_fd -1: the host's system */
 	struct sandbox *sandbox;      /* NULL: none, or no more */
+	struct secret_files *secret_files;
 	bool is_watched;
 	struct sensors_session watch;
 	uint64_t missed_before; /* missed runs of all programs when it began */
+	uint64_t missed;	/* since then, when it ended */
+	bool has_missed;	/* that is known */
 	uint64_t exec_cgroup;
 	struct streams streams;
 	enum session_stage stage;
+	bool is_open;	 /* the record */
+	bool is_told;	 /* the recorder knows the command */
+	bool is_ready;	 /* and the sandbox stands */
 	bool is_bare;	 /* only its journal is open: nothing runs */
 	bool is_adopted; /* it began under another supervisor */
 	bool has_start;	 /* session.start is in the record */
 	bool discard;	 /* output is no longer delivered */
+	json_t *key;	 /* that signs the record, until the recorder has it */
 	struct verdict verdict;
 	uint64_t started_boot_ns;
 	struct session_limits limits;
 	int signal_sent; /* the last one that was asked for, and by whom */
 	const char *signal_by;
+	sd_event_source *building;  /* until the sandbox is ready */
 	sd_event_source *statuses;  /* of the sandbox */
 	sd_event_source *drain;	    /* runs while a killed command's output is still delivered */
 	sd_event_source *disk_wait; /* runs while the journal cannot be written */
@@ -63,10 +74,19 @@ struct session {
  * fault: in the verdict too where the directory stands, so that the failure gets a record.
  */
 int session_set_up(struct session *s, const int fds[3], struct fault *f);
+/* Wait for the sandbox that session_set_up began; session_go_on is told when it is there. */
+void session_follow_building(struct session *s);
 /* Kill what runs and give back sandbox, watch, streams and slot; the directory stays. */
 void session_tear_down(struct session *s);
 /* Open the record: all of it, or with session.is_bare only the journal. */
 int session_open_record(struct session *s);
+
+/* session_settle.c */
+
+/* Write the manifest, and have it put on disk; at the end the ledger with it. Nothing waits for
+ * that, and @s may be freed meanwhile. 0 or -errno. */
+int session_settle_start(const struct session *s);
+int session_settle_end(const struct session *s);
 
 /* session_fields.c: objects for recorder_event; NULL when out of memory. */
 
@@ -76,7 +96,18 @@ json_t *session_exec_fields(const struct session *s);
  * longer than a list of sessions can bear. 0 or -errno. */
 int session_manifest_texts(const struct session *s, struct manifest *m);
 
+/* session_secret.c */
+
+/* Make the files of the secrets, and when the sandbox stands, guard them. 0 or -errno with words. */
+int session_make_secrets(struct session *s, struct fault *f);
+int session_guard_secrets(struct session *s, struct fault *f);
+/* Record how each secret is given. 0 or -errno. */
+int session_record_secrets(struct session *s);
+
 /* session.c */
+
+/* Record open, sandbox ready: when both are there the command is prepared. */
+void session_go_on(struct session *s);
 
 /* Take it out of the list, tear it down and free it. */
 void session_free(struct session *s);
@@ -85,8 +116,8 @@ void session_discard(struct session *s);
 
 /* session_exec.c */
 
-/* The recorder knows the command: start it. */
-void session_execed(struct session *s, const struct recorder_message *m);
+/* Nothing is waited for any more: start it. */
+void session_run_command(struct session *s);
 /* The command is over, or is to be: kill what is left of it and let the recorder take the rest. */
 void session_finish_exec(struct session *s);
 /* Its output goes nowhere soon, if its reader does not take it. */
@@ -114,12 +145,18 @@ void session_explain_death(struct session *s, uint64_t cgroup, struct verdict *e
 
 /* A step of the set-up failed after the record was open: the verdict, unless there is one. */
 void session_decide_failed(struct session *s, const char *step, int error, const char *text);
+/* Look how many runs of programs were missed, once its processes are dead. */
+void session_count_missed(struct session *s);
 /* Kill everything and let the recorder write the end. */
 void session_close_record(struct session *s);
 /* What the cgroups know of all its processes, where they count. */
 void session_measure(struct session *s, struct verdict *v);
+/* The end is in the record: clean up and tell it. */
+void session_closing(struct session *s, const struct recorder_message *m);
 /* The record is closed: finish and free the session. */
 void session_closed(struct session *s, const struct recorder_message *m);
+/* Count how it ended, and whether its record is whole. */
+void session_count_end(struct session *s, enum verdict_reason reason, bool is_whole);
 /* The journal could not even be opened: there is no session. Frees it. */
 void session_refuse(struct session *s, const struct recorder_message *m);
 void session_tell_end(struct session *s, const json_t *verdict, const char *error);

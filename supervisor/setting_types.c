@@ -5,7 +5,10 @@
 #include "redact/rules.h"
 #include "sandbox/syscall_policy.h"
 
+#include "grant.h"
 #include "limit_settings.h"
+#include "metrics/listen.h"
+#include "secret_setting.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -175,32 +178,11 @@ static bool check_rules(const struct setting *s, struct setting_place *p)
 	return true;
 }
 
-static bool is_source(const char *text)
+static bool check_listen(const struct setting *s, struct setting_place *p)
 {
-	if (!strncmp(text, "env:", 4))
-		return is_env_name(text + 4);
-	return !strncmp(text, "file:", 5) && text[5];
-}
-
-static bool check_secrets(const struct setting *s, struct setting_place *p)
-{
-	const json_t *array = p->value, *value;
-
-	if (!json_is_array(array) || json_array_size(array) > (size_t)s->max)
-		return false;
-	json_array_foreach (array, p->item, value) {
-		const json_t *name = json_object_get(value, "name");
-		const json_t *source = json_object_get(value, "source");
-
-		p->value = value;
-		if (json_object_size(value) != 2 || !json_is_string(name) ||
-		    !is_env_name(json_string_value(name)) || !is_clean_text(source, PATH_MAX) ||
-		    !is_source(json_string_value(source))) {
-			p->item++;
-			return false;
-		}
-	}
-	return true;
+	(void)s;
+	return is_clean_text(p->value, PATH_MAX) &&
+	       metrics_listen_is_valid(json_string_value(p->value));
 }
 
 static json_t *schema_text(const struct setting *s)
@@ -291,15 +273,12 @@ static json_t *schema_rules(const struct setting *s)
 	return rules_schema((size_t)s->max);
 }
 
-static json_t *schema_secrets(const struct setting *s)
+static json_t *schema_listen(const struct setting *s)
 {
-	json_t *item = json_pack("{s:s, s:[s,s], s:b, s:{s:{s:s, s:s}, s:{s:s, s:s}}}", "type",
-				 "object", "required", "name", "source", "additionalProperties", 0,
-				 "properties", "name", "type", "string", "pattern",
-				 "^[A-Za-z_][A-Za-z0-9_]{0,255}$", "source", "type", "string",
-				 "pattern", "^(env:[A-Za-z_][A-Za-z0-9_]*|file:.+)$");
-
-	return json_pack("{s:s, s:I, s:o}", "type", "array", "maxItems", s->max, "items", item);
+	(void)s;
+	return json_pack("{s:s, s:s}", "type", "string", "pattern",
+			 "^(unix:/[^\\u0000-\\u001f\\u007f]+|(127(\\.[0-9]{1,3}){3}|\\[::1\\]):"
+			 "[0-9]{1,5})$");
 }
 
 const struct setting_type_info setting_types[] = {
@@ -323,9 +302,9 @@ const struct setting_type_info setting_types[] = {
 		 "an object {\"label\": \"value\"}, labels of letters, digits, '.', '_', "
 		 "'/' and '-', values of at most 256 bytes"},
 	[SETTING_LIMITS] = {limit_settings_check, limit_settings_schema, limit_settings_allowed},
+	[SETTING_LISTEN] = {check_listen, schema_listen, METRICS_LISTEN_ALLOWED},
+	[SETTING_USERS] = {grant_settings_check, grant_settings_schema, grant_settings_allowed},
 	[SETTING_RULES] = {check_rules, schema_rules,
 			   "an array of objects {\"name\", \"keywords\", \"pattern\", ...}"},
-	[SETTING_SECRETS] = {check_secrets, schema_secrets,
-			     "an array of {\"name\": NAME, \"source\": \"env:VAR\" or "
-			     "\"file:PATH\"}"},
+	[SETTING_SECRETS] = {secret_setting_check, secret_setting_schema, secret_setting_allowed},
 };

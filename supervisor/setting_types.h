@@ -10,6 +10,7 @@ struct setting_place {
 	const json_t *value;
 	const char *member; /* of an object; borrowed */
 	size_t item;	    /* of an array, from 1; 0: none */
+	const char *allowed; /* in its place, in words; NULL: what the type says */
 };
 
 struct setting_type_info {

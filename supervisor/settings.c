@@ -17,10 +17,15 @@
 
 /* ---- what an error says ---- */
 
-static void say_allowed(const struct setting *s, char *text, size_t room)
+static void say_allowed(const struct setting *s, const struct setting_place *p, char *text,
+			size_t room)
 {
 	size_t length = 0;
 
+	if (p->allowed) {
+		snprintf(text, room, "%s", p->allowed);
+		return;
+	}
 	if (s->type == SETTING_NUMBER) {
 		snprintf(text, room, "an integer from %lld to %lld", (long long)s->min,
 			 (long long)s->max);
@@ -100,7 +105,7 @@ static int check_object(const struct setting *table, const json_t *values, const
 					 "%s%.100s: %s: unknown key; allowed are: %s", prefix, name,
 					 said, allowed);
 		}
-		say_allowed(s, allowed, sizeof(allowed));
+		say_allowed(s, &p, allowed, sizeof(allowed));
 		say_key(name, &p, key, sizeof(key));
 		return fault_set(f, -EINVAL, "bad_setting", "%s%s: %s: bad value; allowed: %s",
 				 prefix, key, said, allowed);

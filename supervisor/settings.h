@@ -24,8 +24,10 @@ enum setting_type {
 	SETTING_ENV,	       /* an object of at most .max variables */
 	SETTING_LABELS,	       /* an object of at most .max labels */
 	SETTING_LIMITS,	       /* an object of limits, see limit_settings.h */
+	SETTING_LISTEN,	       /* where metrics are served, see metrics/listen.h */
+	SETTING_USERS,	       /* an object of grants, see grant.h */
 	SETTING_RULES,	       /* an array of at most .max objects, see redact/rules.h */
-	SETTING_SECRETS, /* an array of at most .max {"name", "source": "env:VAR" or "file:PATH"} */
+	SETTING_SECRETS, /* an array of at most .max secrets, see secret_setting.h */
 };
 
 struct setting {

@@ -6,6 +6,7 @@
 
 #include "announce.h"
 #include "client.h"
+#include "host_metrics.h"
 #include "leftovers.h"
 #include "listener.h"
 #include "record/cleanup.h"
@@ -18,7 +19,8 @@
 #include <systemd/sd-daemon.h>
 
 #define CLIENTS_MAX 2048
-#define LEFTOVERS_US 100000 /* between two looks at records that are still written */
+#define CLIENTS_OF_USER_MAX 256 /* of root as many as there are */
+#define LEFTOVERS_US 100000	/* between two looks at records that are still written */
 #define LEFTOVERS_WAIT_NS 5000000000ull
 #define LINGER_MS 1000
 #define RETENTION_US (3600ull * 1000000)
@@ -87,7 +89,7 @@ static void drop_client(struct client *c)
 	for (struct client **at = &s->clients; *at; at = &(*at)->next)
 		if (*at == c) {
 			*at = c->next;
-			s->client_count--;
+			metric_set(s->host.metrics->clients, --s->client_count);
 			break;
 		}
 	sd_event_source_disable_unref(c->source);
@@ -122,6 +124,16 @@ static int on_client(sd_event_source *source, int fd, uint32_t events, void *con
 	return 0;
 }
 
+/* No user may take the places of all. */
+static bool is_crowding(const struct supervisor *s, uid_t uid)
+{
+	size_t own = 0;
+
+	for (const struct client *c = s->clients; uid != 0 && c; c = c->next)
+		own += c->who.uid == uid;
+	return own >= CLIENTS_OF_USER_MAX;
+}
+
 /* Take a connected socket as a client; it is closed in any case when this fails. */
 static int add_client(struct supervisor *s, int fd)
 {
@@ -133,6 +145,10 @@ static int add_client(struct supervisor *s, int fd)
 		return -ENOMEM;
 	*c = (struct client){.host = &s->host, .supervisor = s, .socket = socket};
 	int r = getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &c->who, &size) < 0 ? -errno : 0;
+	if (r == 0 && is_crowding(s, c->who.uid)) {
+		client_refuse(c, "capacity", "as many connections of yours are open as may be");
+		r = -EBUSY;
+	}
 	if (r == 0)
 		r = sd_event_add_io(s->loop, &c->source, socket, EPOLLIN, on_client, c);
 	if (r < 0) {
@@ -142,7 +158,7 @@ static int add_client(struct supervisor *s, int fd)
 	take_fd(socket);
 	c->next = s->clients;
 	s->clients = c;
-	s->client_count++;
+	metric_set(s->host.metrics->clients, ++s->client_count);
 	return 0;
 }
 
@@ -173,6 +189,7 @@ static void lose_recorder(struct supervisor *s, const char *who)
 
 	log_write(&s->log, LOG_LEVEL_ERROR, "%s ended; %zu sessions are killed", who,
 		  s->host.session_count);
+	metric_add(s->host.metrics->recorder_losses, 1);
 	s->has_failed = s->is_leaving = s->has_lost_recorder = true;
 	s->recorder = sd_event_source_disable_unref(s->recorder);
 	s->names = sd_event_source_disable_unref(s->names);
@@ -359,7 +376,7 @@ static int listen_for_clients(struct supervisor *s, struct fault *f)
 		snprintf(s->socket, sizeof(s->socket), CONTROL_PRIVATE_SOCKET, (long long)getpid());
 	else
 		snprintf(s->socket, sizeof(s->socket), "%s", s->config->socket);
-	int r = listener_open(s->is_private ? s->socket : s->config->socket, &fd, f);
+	int r = listener_open(s->socket, s->is_private ? NULL : s->config->group, &fd, f);
 	if (r < 0)
 		return r;
 	r = sd_event_add_io(s->loop, NULL, fd, EPOLLIN, on_connect, s);
@@ -437,7 +454,8 @@ static int set_up(struct supervisor *s, int private_fd, struct fault *f)
 	r = start_retention(s);
 	if (r < 0)
 		return fault_set(f, r, "loop", "event loop: %s", strerror(-r));
-	return listen_for_clients(s, f);
+	r = host_metrics_serve(&s->host, f);
+	return r < 0 ? r : listen_for_clients(s, f);
 }
 
 int supervisor_new(const struct config *config, const struct log *log, int private_fd,

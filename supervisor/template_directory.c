@@ -7,12 +7,13 @@
 #include "template_directory.h"
 
 #include "record/cleanup.h"
+#include "record/hash.h"
+#include "record/printable.h"
 #include "sandbox/mount.h"
 #include "template_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <openssl/evp.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -57,16 +58,14 @@ int template_digest_of(int tree_fd, const char *what, struct template_sum *ret_s
 	return r < 0 ? template_blame(&fault, r, what, f) : 0;
 }
 
-static int name_path(const char *path, char ret_name[48])
+static void name_path(const char *path, char ret_name[48])
 {
-	unsigned char digest[32];
+	uint8_t digest[HASH_SIZE];
 
-	if (!EVP_Digest(path, strlen(path), digest, NULL, EVP_sha256(), NULL))
-		return -ENOMEM;
+	hash_bytes(bytes_of(path), digest);
 	for (size_t i = 0; i < 16; i++)
 		snprintf(ret_name + 2 * i, 3, "%02x", digest[i]);
 	memcpy(ret_name + 32, ".json", sizeof(".json"));
-	return 0;
 }
 
 /* The files with what is known; without them everything is read again. */
@@ -100,7 +99,8 @@ int template_of_directory(const char *state, const char *directory, struct templ
 	if (r < 0)
 		return r;
 	cleanup(close_fd) int paths_fd = open_paths(state);
-	bool may_note = paths_fd >= 0 && name_path(directory, name) == 0;
+	bool may_note = paths_fd >= 0;
+	name_path(directory, name);
 	if (may_note && template_file_read(paths_fd, name, &known) == 0 &&
 	    strcmp(known.source, directory) == 0) {
 		r = template_stamp(tree_fd, ret_sum, &fault);

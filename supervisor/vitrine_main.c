@@ -1,124 +1,68 @@
 /*
- * vitrine: the command line. A table of commands, and the commands that speak of the table itself.
+ * vitrine, as it is called. What starts sessions is here and needs little, so that it is there at
+ * once: to load what the other commands need takes longer than to start a session. They are in
+ * vitrine-commands, which takes over for them.
  */
-#include "../exporters/commands.h"
-#include "../replay/commands.h"
-#include "announce.h"
-#include "record/manual.h"
+#include "record/command.h"
+#include "record/install.h"
+#include "redact/rules.h"
+#include "template_directory.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+#define COMMANDS "vitrine-commands"
+#define STATUS_FAILED 125
 
 extern const struct command command_run;
-extern const struct command command_kill;
-extern const struct command command_policy;
-extern const struct command command_redact;
-extern const struct command command_seccomp;
-extern const struct command command_template;
-extern const struct command command_hold;
-extern const struct command command_retention;
-extern const struct command command_doctor;
-extern const struct command command_help;
-extern const struct command command_version;
 
-/* clang-format off */
-static const struct program vitrine = {
+static const struct program front = {
 	.name = "vitrine",
 	.version = VITRINE_VERSION,
-	.summary = "run a program in a glass case, and keep a record of what it did",
-	.description =
-		"vitrine runs an AI agent, or any program, in a sandbox, and keeps a record of what it did that the "
-		"program can neither miss, bend nor erase: the kernel and the supervisor see, nothing inside the "
-		"session writes.\n\n"
-		"A session is one run. Its record is a journal of events below the state directory; it can be read "
-		"while the session runs and afterwards, without a daemon.",
-	.commands = (const struct command *const[]){
-		&command_run, &command_kill, &command_ps, &command_show, &command_replay, &command_tree,
-		&command_files, &command_hosts, &command_lineage, &command_diff, &command_stats, &command_report, &command_search,
-		&command_export, &command_policy, &command_redact, &command_schema,
-		&command_verify, &command_keys, &command_prove, &command_bundle, &command_import, &command_hold, &command_retention, &command_compliance,
-		&command_template, &command_seccomp, &command_doctor,
-		&command_help, &command_version, NULL},
-	.before = announce_reading,
-	.sections = (const struct command_section[]){
-		{"EXAMPLES",
-		 "Run a build in a session of its own, and read what it did.\n\n"
-		 "  vitrine run --name build --workspace . -- make -j4\n"
-		 "  vitrine replay build\n\n"
-		 "List sessions, and look at the last one.\n\n"
-		 "  vitrine ps\n"
-		 "  vitrine show last"},
-		{"FILES",
-		 "/var/lib/vitrine: the state directory, with one directory for each session below sessions/."},
-		{0},
-	},
-};
-/* clang-format on */
-
-struct help_options {
-	bool man, completion;
+	.commands = (const struct command *const[]){&command_run, NULL},
 };
 
-static int help_run(const void *values, int argument_count, char **arguments)
+static char **arguments; /* for who takes over */
+
+static int take_over(void)
 {
-	const struct help_options *options = values;
-	const struct command *c = NULL;
-	char called[128];
+	char dir[PATH_MAX], path[PATH_MAX + sizeof(COMMANDS)];
+	int r = install_find(COMMANDS, dir);
 
-	if (argument_count) {
-		c = program_find(&vitrine, arguments[0]);
-		if (!c) {
-			fprintf(stderr,
-				"vitrine help: there is no such command; try 'vitrine help'\n");
-			return COMMAND_STATUS_USAGE;
-		}
-		snprintf(called, sizeof(called), "%s %s", vitrine.name, c->name);
+	if (r == 0) {
+		snprintf(path, sizeof(path), "%s/" COMMANDS, dir);
+		execv(path, arguments);
+		r = -errno;
 	}
-	if (options->completion)
-		manual_write_completion(stdout, &vitrine);
-	else if (options->man && c)
-		manual_write_command_page(stdout, &vitrine, c, 1);
-	else if (options->man)
-		manual_write_program_page(stdout, &vitrine, 1);
-	else if (c)
-		manual_write_command(stdout, called, c);
-	else
-		manual_write_program(stdout, &vitrine);
-	return 0;
+	fprintf(stderr,
+		"vitrine: cannot run " COMMANDS
+		": %s; install it beside vitrine or in libexec/vitrine\n",
+		strerror(-r));
+	return r;
 }
 
-static int version_run(const void *values, int argument_count, char **arguments)
+/* Digests need libcrypto, and a tree of files takes its time anyway. Nothing was asked for yet. */
+int template_of_directory(const char *state, const char *directory, struct template_sum *ret_sum,
+			  struct fault *ret_fault)
 {
-	(void)values;
-	(void)argument_count;
-	(void)arguments;
-	printf("%s %s\n", vitrine.name, vitrine.version);
-	return 0;
+	(void)state, (void)directory, (void)ret_sum;
+	int r = take_over();
+	return fault_set(ret_fault, r, "template", "cannot run " COMMANDS ": %s", strerror(-r));
 }
 
-/* clang-format off */
-const struct command command_help = {
-	.name = "help",
-	.summary = "say how vitrine or one of its commands is used",
-	.positional = "[COMMAND]",
-	.positional_max = 1,
-	.options = (const struct command_option[]){
-		{"man", 0, NULL, "as a manual page, in roff", OPTION_FLAG, offsetof(struct help_options, man)},
-		{"completion", 0, NULL, "print a completion script for bash instead", OPTION_FLAG,
-		 offsetof(struct help_options, completion)},
-		{0},
-	},
-	.values_size = sizeof(struct help_options),
-	.run = help_run,
-};
-/* clang-format on */
-
-const struct command command_version = {
-	.name = "version",
-	.summary = "print the version",
-	.run = version_run,
-};
+/* Schemas are printed by vitrine policy, which is not here. */
+json_t *rules_schema(size_t most)
+{
+	(void)most;
+	return NULL;
+}
 
 int main(int argc, char **argv)
 {
-	return program_main(&vitrine, argc, argv);
+	arguments = argv;
+	if (argc > 1 && strcmp(argv[1], front.commands[0]->name) == 0)
+		return program_main(&front, argc, argv);
+	return take_over() < 0 ? STATUS_FAILED : 0;
 }

@@ -7,19 +7,22 @@
 #include "jansson_cleanup.h"
 #include "log.h"
 #include "record/command.h"
+#include "record/core_dump.h"
 #include "sensors_check.h"
 #include "supervisor.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #define PRIVATE_FD 3
 #define LINGER_MS 5000
+#define CONFIG_FILE "/etc/vitrine/vitrined.json"
 
 struct vitrined_options {
-	const char *state, *socket, *config;
-	uint64_t ring_bytes;
+	const char *state, *socket, *config, *log_level;
+	uint64_t ring_bytes, pool;
 	bool private, check;
 };
 
@@ -31,11 +34,23 @@ static json_t *overrides(const struct vitrined_options *o)
 		json_object_set_new(values, "state", json_string(o->state));
 	if (o->socket)
 		json_object_set_new(values, "socket", json_string(o->socket));
+	if (o->log_level)
+		json_object_set_new(values, "log_level", json_string(o->log_level));
 	if (o->ring_bytes)
 		json_object_set_new(values, "ring_bytes", json_integer((json_int_t)o->ring_bytes));
+	if (o->pool)
+		json_object_set_new(values, "pool", json_integer((json_int_t)o->pool));
 	if (o->private)
 		json_object_set_new(values, "rings", json_integer(1));
 	return values;
+}
+
+/* A private daemon is its client's alone: the host's configuration says nothing of it. */
+static const char *config_file(const struct vitrined_options *o)
+{
+	if (o->config || o->private || access(CONFIG_FILE, F_OK) < 0)
+		return o->config;
+	return CONFIG_FILE;
 }
 
 static int parse_bytes(const char *text, void *ret_value)
@@ -73,10 +88,20 @@ static int check(const struct log *log)
 	return r < 0;
 }
 
+static int load(const struct vitrined_options *o, struct config *ret_config, struct log *log,
+		struct fault *f)
+{
+	cleanup(json) json_t *given = overrides(o);
+	int r = config_load(config_file(o), given, ret_config, f);
+
+	if (r == 0 && ret_config->is_debugged)
+		log->least = LOG_LEVEL_DEBUG;
+	return r;
+}
+
 static int vitrined_run(const void *values, int argument_count, char **arguments)
 {
 	const struct vitrined_options *o = values;
-	cleanup(json) json_t *given = overrides(o);
 	struct supervisor *s = NULL;
 	struct config config = {0};
 	struct fault f = {0};
@@ -92,11 +117,13 @@ static int vitrined_run(const void *values, int argument_count, char **arguments
 		fcntl(PRIVATE_FD, F_SETFD, FD_CLOEXEC);
 		fcntl(PRIVATE_FD, F_SETFL, O_NONBLOCK);
 	}
-	if (geteuid() != 0)
+	if (core_dump_forbid() < 0)
+		fault_say(&f, "core_dump", "core dumps cannot be forbidden");
+	else if (geteuid() != 0)
 		fault_say(&f, "not_root", "vitrined has to be run by root");
 	else if (o->private && private_fd < 0)
 		fault_say(&f, "private", "descriptor 3 is no socket of a client");
-	else if (config_load(o->config, given, &config, &f) == 0 &&
+	else if (load(o, &config, &log, &f) == 0 &&
 		 supervisor_new(&config, &log, private_fd, &s, &f) == 0) {
 		int status = supervisor_run(s);
 
@@ -114,9 +141,13 @@ static const struct command vitrined = {
 	.options = (const struct command_option[]){
 		{"state", 0, "DIR", "where records are kept", OPTION_TEXT, offsetof(struct vitrined_options, state)},
 		{"socket", 0, "PATH", "where clients connect", OPTION_TEXT, offsetof(struct vitrined_options, socket)},
-		{"config", 0, "FILE", "configuration, a JSON file", OPTION_TEXT, offsetof(struct vitrined_options, config)},
+		{"config", 0, "FILE", "configuration, a JSON file; /etc/vitrine/vitrined.json where that is there", OPTION_TEXT, offsetof(struct vitrined_options, config)},
 		{"ring-bytes", 0, "BYTES", "size of each session's ring, a power of two", OPTION_PARSED,
 		 offsetof(struct vitrined_options, ring_bytes), .parse = parse_bytes, .allowed = "a number of bytes"},
+		{"pool", 0, "N", "sandboxes that are made ahead, for sessions to start at once", OPTION_PARSED,
+		 offsetof(struct vitrined_options, pool), .parse = parse_bytes, .allowed = "a number"},
+		{"log-level", 0, "LEVEL", "notice, or debug: also how long each step of a session took", OPTION_TEXT,
+		 offsetof(struct vitrined_options, log_level)},
 		{"check", 0, NULL, "load the sensors, tell the client at descriptor 3 what came of it, and end", OPTION_FLAG,
 		 offsetof(struct vitrined_options, check)},
 		{"private", 0, NULL, "serve the one client at descriptor 3, and end with it", OPTION_FLAG,
@@ -137,18 +168,41 @@ static const struct command vitrined = {
 		 "/var/lib/vitrine.sign, /var/lib/vitrine.pub: the key that signs records, root's alone, and what verifies "
 		 "them; see vitrine-keys(1).\n\n"
 		 "/var/lib/vitrine.lock, /var/lib/vitrine.acts.lock: held while the ledger or the acts are written.\n\n"
-		 "/run/vitrine/control.sock: where clients connect."},
+		 "/run/vitrine/control.sock: where clients connect; root's and group vitrine's, if the host has that.\n\n"
+		 "/etc/vitrine/vitrined.json: the configuration, where there is one and --config names no other."},
 		{"CONFIGURATION",
 		 "A JSON object; an option overrides its key.\n\n"
 		 "  state, socket   as the options\n"
 		 "  key_file        the deployment key\n"
+		 "  metrics         where metrics are served, see vitrine-metrics(8); nowhere by default\n"
 		 "  readers_group   group that may read records, if the host has it: vitrine-export\n"
 		 "  recorder_user   user that the recorder runs as\n"
 		 "  retention_bytes the oldest records are removed until all are no larger\n"
 		 "  retention_days  records of sessions that ended longer ago are removed\n"
 		 "  ring_bytes      size of each session's ring between kernel and recorder\n"
 		 "  rings           rings that are made ahead\n"
-		 "  sessions_max    sessions that may live at once"},
+		 "  sessions_max    sessions that may live at once\n"
+		 "  group           members of this group may connect (vitrine)\n"
+		 "  users           what users other than root may ask for\n"
+		 "  pool            as the option\n"
+		 "  log_level       as the option"},
+		{"USERS",
+		 "Root may ask for everything. What others may is in users: an object of rows, named NAME (a user), @GROUP or * "
+		 "(everybody who can connect). The first row that a user belongs to counts; who has none is refused. Without users it "
+		 "is {\"@vitrine\": {}}. A row has\n\n"
+		 "  sessions   alive at once; 8 if not given. One too many is refused with code capacity, at once\n"
+		 "  limits     the most of each limit; one that a session does not set itself is set to that\n"
+		 "  tenant     the tenant of all its sessions\n"
+		 "  allow      an array of what is allowed beside; [\"workspace\", \"root\"] if not given:\n"
+		 "               workspace  a directory as /workspace. It has to belong to the user, and to a group of the user's\n"
+		 "               root       --user root, the session's root\n"
+		 "               net_host   --net host\n"
+		 "               seccomp    seccomp_allow\n"
+		 "               record     policies that record otherwise: on_loss, output, output_cap, redact_off, redact_rules,\n"
+		 "                          watch_reads, disk_wait_s, ring_bytes\n\n"
+		 "A user sees, signals and ends sessions of the user's own alone. Records are root's to read.\n\n"
+		 "  {\"users\": {\"ci\": {\"sessions\": 32, \"allow\": []},\n"
+		 "             \"@vitrine\": {\"sessions\": 4, \"limits\": {\"memory\": \"2G\", \"pids\": 512, \"cpu\": 2, \"wall\": \"1h\"}}}}"},
 		{0},
 	},
 	.run = vitrined_run,

@@ -2,7 +2,7 @@
 
 UNIT_SRC := $(wildcard tests/unit/*.c)
 UNIT := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(UNIT_SRC))
-UNIT_LIBS := -lcmocka -ljansson -lcrypto -lz -lbpf -lelf -lseccomp -lcap -lsystemd -lcurl -lzstd -lpcre2-8 -lm -pthread
+UNIT_LIBS := -lcmocka -ljansson -lcrypto -lz -lbpf -lelf -lseccomp -lcap -lsystemd -lcurl -lzstd -lpcre2-8 -lmicrohttpd -lm -lncursesw -lvterm -pthread
 
 $(B)/tests/unit/%: $(B)/obj/tests/unit/%.o $(foreach l,$(LIBS),$(call archive,$(l)))
 	$(call say,LINK,$@)
@@ -15,6 +15,13 @@ $(B)/tests/acts: $(ACTS_SRC) tests/e2e/acts/truth.h
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu17 $(WARN) -O1 -g -D_GNU_SOURCE -static -o $@ $(ACTS_SRC) -pthread
+
+# Ways out of a session, tried from within: static for the same reason.
+ESCAPE_SRC := $(wildcard tests/e2e/escape/*.c)
+$(B)/tests/escape: $(ESCAPE_SRC) tests/e2e/escape/escape.h
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu17 $(WARN) -O1 -g -D_GNU_SOURCE -static -o $@ $(ESCAPE_SRC)
 
 $(B)/tests/write-journal: $(B)/obj/tests/e2e/write_journal.o $(call archive,record)
 	$(call say,LINK,$@)
@@ -35,13 +42,13 @@ check-unit: $(UNIT) all
 deps-receivers:
 	$(Q)sh tests/receivers.sh build/receivers $(RECEIVERS)
 
-check-e2e: deps-receivers all $(B)/tests/acts $(B)/tests/write-journal $(B)/tests/fail_alloc.so
+check-e2e: deps-receivers all $(B)/tests/acts $(B)/tests/escape $(B)/tests/write-journal $(B)/tests/fail_alloc.so
 	$(Q)$(E2E_ENV) prove $(PROVEFLAGS) $(E2E)
 
 # Proofs that take minutes or hours: outages, thousands of sessions, millions of records. Not part of check.
 SOAK := $(wildcard tests/soak/*.t)
 
-soak: deps deps-receivers all $(B)/tests/acts $(B)/tests/write-journal $(B)/tests/loops
+soak: deps deps-receivers all $(B)/tests/acts $(B)/tests/escape $(B)/tests/write-journal $(B)/tests/loops
 	$(Q)$(E2E_ENV) prove $(PROVEFLAGS) $(SOAK)
 
 # ---- other kernels, in QEMU: the acts, unchanged, on a pure cgroup v2 hierarchy ------------------------------------
@@ -55,8 +62,8 @@ deps-kernels:
 	$(call install_packages,$(DEPS_KERNELS))
 
 check-kernels: deps deps-kernels
-	$(Q)$(MAKE) --no-print-directory all $(B)/tests/acts
-	$(Q)sh tests/kernels/root.sh $(B)/root.erofs $(B)/bin $(B)/tests/acts tests/e2e
+	$(Q)$(MAKE) --no-print-directory all $(B)/tests/acts $(B)/tests/escape
+	$(Q)sh tests/kernels/root.sh $(B)/root.erofs $(B)/bin $(B)/tests/acts $(B)/tests/escape tests/e2e
 	$(Q)for kernel in $(KERNELS); do \
 		sh tests/kernels/fetch.sh $(KERNEL_CACHE) $$kernel && \
 		sh tests/kernels/guest.sh $(KERNEL_CACHE) $$kernel $(B)/root.erofs 1800 \
@@ -89,6 +96,12 @@ bench: deps
 	$(call install_packages,$(DEPS_BENCH) $(DEPS_BENCH_REDACT))
 	$(Q)$(MAKE) --no-print-directory all $(B)/tests/loops $(BENCHES)
 	$(Q)sh tests/bench/bench.sh $(abspath $(B)/bin) $(abspath $(B)/tests) $(ROUNDS)
+	$(Q)$(MAKE) --no-print-directory bench-export
+
+# What sinks cost, beside rsyslog.
+bench-export: all $(B)/tests/bench-export $(B)/tests/bench-null_receiver
+	$(Q)sh tests/receivers.sh build/receivers $(RECEIVERS_BENCH)
+	$(Q)VITRINE_RECEIVERS=$(abspath build/receivers) sh tests/bench/export.sh $(abspath $(B)/bin) $(abspath $(B)/tests)
 
 # How much redaction finds, and what it costs.
 bench-redact: deps
@@ -101,7 +114,7 @@ bench-redact: deps
 FUZZ_SRC := $(filter-out tests/fuzz/driver.c,$(wildcard tests/fuzz/*.c))
 FUZZERS := $(notdir $(FUZZ_SRC:.c=))
 FUZZ_SECONDS ?= 60
-FUZZ_SRC_OF_LIBS = $(record_src) $(redact_src) $(capture_src) $(supervisor_src) $(replay_src) \
+FUZZ_SRC_OF_LIBS = $(record_src) $(redact_src) $(metrics_src) $(capture_src) $(supervisor_src) $(replay_src) \
 	$(project_src) $(sinks_src) $(exporters_src) \
 	supervisor/sandbox/syscall_policy.c supervisor/sandbox/syscall_arguments.c
 FUZZ_OBJ = $(patsubst %.c,$(B)/fuzz/obj/%.o,$(filter-out supervisor/capture/sensors.c,$(FUZZ_SRC_OF_LIBS)))
@@ -149,7 +162,7 @@ CPPCHECK_BLIND := --suppress=missingIncludeSystem --suppress=normalCheckLevelMax
 
 lint: deps
 	$(call install_packages,$(DEPS_LINT))
-	$(Q)tests/lint/arrows.sh && tests/lint/banned.sh && tests/lint/size.sh
+	$(Q)tests/lint/arrows.sh && tests/lint/banned.sh && tests/lint/size.sh && tests/lint/debian.sh
 	$(Q)clang-format --dry-run -Werror $(C_FILES)
 	$(Q)shellcheck -x -S warning $(shell git ls-files '*.sh' 'tests/e2e/*.t' 'tests/soak/*.t')
 	$(Q)$(MAKE) --no-print-directory compile_commands.json
@@ -169,4 +182,4 @@ check: deps deps-kernels
 	$(Q)$(MAKE) --no-print-directory check-kernels KERNELS=$(firstword $(KERNELS))
 
 check-style:
-	$(Q)tests/lint/arrows.sh && tests/lint/banned.sh && tests/lint/size.sh
+	$(Q)tests/lint/arrows.sh && tests/lint/banned.sh && tests/lint/size.sh && tests/lint/debian.sh

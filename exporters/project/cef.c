@@ -32,6 +32,7 @@ static const char *const cef_table[EVENT_KIND_COUNT] = {
 	KIND(output, "stream"), KIND(input, "stream"), KIND(record_access, "record"), KIND(record_retention, "record"),
 	KIND(record_hold, "record"), KIND(redact_summary, "record"), KIND(gap, "record"), KIND(coverage, "record"),
 	KIND(clock, "record"), KIND(checkpoint, "record"),
+	KIND(secret_give, "secret"), KIND(secret_expire, "secret"),
 };
 
 static const struct {
@@ -70,14 +71,32 @@ static void put_code(struct json_buffer *out, int32_t code, char special)
 	json_put(out, text, (size_t)length);
 }
 
+/* How many bytes from @at on stand for themselves: most do. */
+static size_t plain_length(struct bytes text, size_t at, char special)
+{
+	const char *data = text.data;
+	size_t end = at;
+
+	while (end < text.size && data[end] >= 0x20 && data[end] < 0x7f && data[end] != '\\' &&
+	       data[end] != special)
+		end++;
+	return end - at;
+}
+
 /* False if @text was not UTF-8. */
 static bool put_escaped(struct json_buffer *out, struct bytes text, char special)
 {
 	bool is_whole = true;
 
 	for (size_t cursor = 0; cursor < text.size;) {
-		int32_t code = utf8_next(text, &cursor);
+		size_t plain = plain_length(text, cursor, special);
+		int32_t code;
 
+		json_put(out, (const char *)text.data + cursor, plain);
+		cursor += plain;
+		if (cursor == text.size)
+			break;
+		code = utf8_next(text, &cursor);
 		is_whole &= code >= 0;
 		put_code(out, code, special);
 	}

@@ -211,6 +211,8 @@ static const struct ecs_row ecs_table[EVENT_KIND_COUNT] = {
 	KIND(coverage) = {"event", CONFIG, CHANGE, "sensor-coverage", record_rows},
 	KIND(clock) = {"event", "[\"host\"]", CHANGE, "clock-step", record_rows},
 	KIND(checkpoint) = {"event", CONFIG, INFO, "record-signed", record_rows},
+	KIND(secret_give) = {"event", CONFIG, "[\"creation\"]", "secret-given", record_rows},
+	KIND(secret_expire) = {"event", CONFIG, "[\"deletion\"]", "secret-expired", record_rows},
 };
 
 static const struct shape_row head_rows[] = {

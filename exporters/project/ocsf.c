@@ -96,6 +96,8 @@ static const struct ocsf_row ocsf_table[EVENT_KIND_COUNT] = {
 	KIND(coverage) = {OCSF_EVENT_LOG, OTHER, "Coverage", ocsf_log_rows},
 	KIND(clock) = {OCSF_EVENT_LOG, OTHER, "Clock step", ocsf_log_rows},
 	KIND(checkpoint) = {OCSF_EVENT_LOG, OTHER, "Checkpoint", ocsf_log_rows},
+	KIND(secret_give) = {OCSF_EVENT_LOG, OTHER, "Secret given", ocsf_log_rows},
+	KIND(secret_expire) = {OCSF_EVENT_LOG, OTHER, "Secret expired", ocsf_log_rows},
 };
 /* clang-format on */
 

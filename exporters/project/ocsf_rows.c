@@ -4,6 +4,8 @@
 #include "ocsf_rows.h"
 #include "trait.h"
 
+#include "../../supervisor/record/printable.h"
+
 #include <string.h>
 
 /* A word of ours and the number that stands for it. */
@@ -94,6 +96,12 @@ static bool put_action(struct json_buffer *out, const struct projected *p, uint1
 	return put_number_of(out, p->event, field, actions, 0);
 }
 
+static bool put_session(struct json_buffer *out, const struct projected *p, uint16_t field)
+{
+	(void)field;
+	return json_put_string(out, bytes_of(p->session));
+}
+
 /* clang-format off */
 #define FIELD(path, name) {path, SHAPE_FIELD, FIELD_##name}
 #define TEXT(path, name) {path, SHAPE_TEXT, FIELD_##name}
@@ -156,6 +164,9 @@ const struct shape_row ocsf_file_named_rows[] = {
 	CALL("file_result.name", shape_put_base_name, new_path), FIELD("file_result.path", new_path),
 	CALL("file_result.type_id", put_file_type, new_path), {0}};
 
+/* The session is one end, whatever else is known. */
+#define BY_SESSION CALL("src_endpoint.instance_uid", put_session, NONE), ENDPOINTS
+#define TO_SESSION ENDPOINTS, CALL("dst_endpoint.instance_uid", put_session, NONE)
 #define ENDPOINTS \
 	FIELD("src_endpoint.ip", src_address), FIELD("src_endpoint.port", src_port), \
 	FIELD("dst_endpoint.ip", dst_address), FIELD("dst_endpoint.port", dst_port)
@@ -165,22 +176,22 @@ const struct shape_row ocsf_file_named_rows[] = {
 	NUMBER("connection_info.direction_id", direction)
 
 const struct shape_row ocsf_outbound_rows[] = {
-	ACTOR_PROCESS, ENDPOINTS, FIELD("dst_endpoint.hostname", name), CONNECTION(2), STATUS, {0}};
-const struct shape_row ocsf_inbound_rows[] = {ACTOR_PROCESS, ENDPOINTS, CONNECTION(1), STATUS, {0}};
+	ACTOR_PROCESS, BY_SESSION, FIELD("dst_endpoint.hostname", name), CONNECTION(2), STATUS, {0}};
+const struct shape_row ocsf_inbound_rows[] = {ACTOR_PROCESS, TO_SESSION, CONNECTION(1), STATUS, {0}};
 const struct shape_row ocsf_close_rows[] = {
-	ACTOR_PROCESS, ENDPOINTS, FIELD("dst_endpoint.hostname", name), CONNECTION(0),
+	ACTOR_PROCESS, BY_SESSION, FIELD("dst_endpoint.hostname", name), CONNECTION(0),
 	FIELD("traffic.bytes_in", bytes_received), FIELD("traffic.bytes_out", bytes_sent), STATUS, {0}};
 const struct shape_row ocsf_unix_rows[] = {
-	ACTOR_PROCESS, ENDPOINTS, FIELD("dst_endpoint.name", unix_path), CONNECTION(0), STATUS, {0}};
+	ACTOR_PROCESS, BY_SESSION, FIELD("dst_endpoint.name", unix_path), CONNECTION(0), STATUS, {0}};
 const struct shape_row ocsf_tls_rows[] = {
-	ACTOR_PROCESS, ENDPOINTS, FIELD("dst_endpoint.hostname", server_name), CONNECTION(2), {0}};
+	ACTOR_PROCESS, BY_SESSION, FIELD("dst_endpoint.hostname", server_name), CONNECTION(2), {0}};
 const struct shape_row ocsf_verdict_rows[] = {
-	ACTOR_PROCESS, ENDPOINTS, FIELD("dst_endpoint.hostname", name), CONNECTION(2),
+	ACTOR_PROCESS, BY_SESSION, FIELD("dst_endpoint.hostname", name), CONNECTION(2),
 	CALL("action_id", put_action, verdict), CALL("disposition_id", put_action, verdict),
 	FIELD("firewall_rule.name", rule), STATUS, {0}};
 
 const struct shape_row ocsf_dns_rows[] = {
-	ACTOR_PROCESS, ENDPOINTS, CONNECTION(0),
+	ACTOR_PROCESS, BY_SESSION, CONNECTION(0),
 	FIELD("query.hostname", name), FIELD("query.type", dns_type), FIELD("query.packet_uid", dns_id),
 	CALL("answers", put_answers, answers), FIELD("rcode", rcode), CALL("rcode_id", put_rcode, rcode), {0}};
 

@@ -35,6 +35,7 @@ static const char *const otlp_table[EVENT_KIND_COUNT] = {
 	KIND(record_access, "record.access"), KIND(record_retention, "record.retention"), KIND(record_hold, "record.hold"),
 	KIND(redact_summary, "redact.summary"), KIND(gap, "gap"), KIND(coverage, "coverage"), KIND(clock, "clock"),
 	KIND(checkpoint, "checkpoint"),
+	KIND(secret_give, "secret.give"), KIND(secret_expire, "secret.expire"),
 };
 
 static const struct {

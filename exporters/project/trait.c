@@ -59,6 +59,8 @@ const struct trait trait_table[EVENT_KIND_COUNT] = {
 	[EVENT_coverage] = {"Sensor lost or gained", SEVERITY_MEDIUM, OUTCOME_UNKNOWN},
 	[EVENT_clock] = {"Wall clock stepped", SEVERITY_LOW, OUTCOME_UNKNOWN},
 	[EVENT_checkpoint] = {"Record signed", SEVERITY_INFO, OUTCOME_SUCCESS},
+	[EVENT_secret_give] = {"Secret given", SEVERITY_LOW, OUTCOME_SUCCESS},
+	[EVENT_secret_expire] = {"Secret expired", SEVERITY_INFO, OUTCOME_SUCCESS},
 };
 /* clang-format on */
 

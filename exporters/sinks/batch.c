@@ -3,9 +3,10 @@
  */
 #include "batch.h"
 
+#include "../../supervisor/record/hash.h"
+
 #include <errno.h>
 #include <inttypes.h>
-#include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,21 +101,18 @@ int batch_join(const struct batch *b, size_t count, const char *head, const char
 
 void batch_id(const struct batch *b, size_t count, char ret_id[33])
 {
-	EVP_MD_CTX *hash = EVP_MD_CTX_new();
-	unsigned char digest[EVP_MAX_MD_SIZE] = {0};
+	uint8_t digest[HASH_SIZE];
+	struct hash hash;
 
-	if (hash && EVP_DigestInit_ex(hash, EVP_sha256(), NULL)) {
-		for (size_t i = 0; i < count; i++) {
-			char text[96];
-			int length =
-				snprintf(text, sizeof(text), "%s-%" PRIu64 " %" PRIu64 "\n",
-					 b->items[i].session, b->items[i].seq, b->items[i].time_ns);
+	hash_begin(&hash);
+	for (size_t i = 0; i < count; i++) {
+		char text[96];
+		int length = snprintf(text, sizeof(text), "%s-%" PRIu64 " %" PRIu64 "\n",
+				      b->items[i].session, b->items[i].seq, b->items[i].time_ns);
 
-			EVP_DigestUpdate(hash, text, (size_t)length);
-		}
-		EVP_DigestFinal_ex(hash, digest, NULL);
+		hash_add(&hash, text, (size_t)length);
 	}
-	EVP_MD_CTX_free(hash);
+	hash_end(&hash, digest);
 	for (size_t i = 0; i < 16; i++)
 		snprintf(ret_id + 2 * i, 3, "%02x", digest[i]);
 }

@@ -3,6 +3,7 @@
  */
 #include "knob.h"
 
+#include "../../supervisor/metrics/listen.h"
 #include "../../supervisor/record/cleanup.h"
 
 #include <errno.h>
@@ -57,6 +58,7 @@ static void say_allowed(const struct knob *s, char *text, size_t room)
 		[KNOB_CHOICE] = "",
 		[KNOB_BOOL] = "true or false",
 		[KNOB_TEXTS] = "an array of texts",
+		[KNOB_LISTEN] = METRICS_LISTEN_ALLOWED,
 		[KNOB_SECRET] = "{\"file\": PATH} or {\"env\": NAME}",
 		[KNOB_SINKS] = "an array of 1 to 64 objects",
 	};
@@ -169,6 +171,8 @@ static bool is_allowed(const struct knob *s, const json_t *value)
 		return json_is_boolean(value);
 	case KNOB_TEXTS:
 		return is_texts(s, value);
+	case KNOB_LISTEN:
+		return is_text(value) && metrics_listen_is_valid(json_string_value(value));
 	case KNOB_SECRET:
 		return is_secret(value);
 	case KNOB_SINKS:

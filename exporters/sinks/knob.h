@@ -17,6 +17,7 @@ enum knob_type {
 	KNOB_NUMBER, /* an integer from .min to .max */
 	KNOB_BOOL,
 	KNOB_TEXTS,  /* an array of texts; where .choices is set, each has to be one of them */
+	KNOB_LISTEN, /* where metrics are served, see supervisor/metrics/listen.h */
 	KNOB_SECRET, /* {"file": PATH} or {"env": NAME} */
 	KNOB_SINKS,  /* an array of objects, checked elsewhere */
 };

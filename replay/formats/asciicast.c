@@ -7,7 +7,7 @@
  */
 #include "../units.h"
 #include "formats.h"
-#include "message.h"
+#include "../message.h"
 
 #include "../../supervisor/record/json_put.h"
 

@@ -9,7 +9,7 @@
 #include "../keymap.h"
 #include "../units.h"
 #include "formats.h"
-#include "message.h"
+#include "../message.h"
 
 #include "../../supervisor/record/attack.h"
 #include "../../supervisor/record/cleanup.h"

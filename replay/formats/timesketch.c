@@ -7,7 +7,7 @@
  * apostrophe before it; and no text holds an end of line or what else is not printable.
  */
 #include "formats.h"
-#include "message.h"
+#include "../message.h"
 
 #include "../../supervisor/record/attack.h"
 #include "../../supervisor/record/json_put.h"

@@ -36,3 +36,6 @@ int call_exec(struct call *c, struct exec_relays **ret_exec);
 /* The descriptor of that name, -1 if there is none: for the time of the call, or for good. */
 int call_borrow_fd(const struct call *c, const char *name);
 int call_take_fd(struct call *c, const char *name);
+
+/* Serve `start`: recordings_start.c. */
+int call_serve_start(struct call *c);

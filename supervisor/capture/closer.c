@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
@@ -34,6 +35,7 @@ struct closer {
 	struct list waiting, closed;
 	int event_fd;
 	sd_event_source *source;
+	const struct log *log;
 };
 
 static void list_add(struct list *list, struct job *job)
@@ -70,18 +72,31 @@ static struct job *next_job(struct closer *c)
 	return job;
 }
 
+/* What is told is on disk already; what fails here is made again by who verifies or repairs. */
+static void settle(struct closer *c, struct journal *journal)
+{
+	int r = journal_settle(journal);
+
+	if (r < 0)
+		log_write(c->log, LOG_LEVEL_ERROR, "the last checkpoint of a record: %s",
+			  strerror(-r));
+}
+
 static void *run(void *context)
 {
 	struct closer *c = context;
 	uint64_t one = 1;
 
 	for (struct job *job = next_job(c); job; job = next_job(c)) {
-		job->error = journal_close_noted(take(job->journal), job->note);
+		struct journal *journal = take(job->journal);
+
+		job->error = journal_end(journal, job->note);
 		pthread_mutex_lock(&c->lock);
 		list_add(&c->closed, job);
 		pthread_mutex_unlock(&c->lock);
 		if (write(c->event_fd, &one, sizeof(one)) < 0)
-			continue; /* it is full, so the loop is awake */
+			(void)one; /* it is full, so the loop is awake */
+		settle(c, journal);
 	}
 	return NULL;
 }
@@ -135,12 +150,14 @@ static void release(struct closer *c)
 	free(c);
 }
 
-int closer_start(sd_event *loop, int64_t priority, struct closer **ret_closer)
+int closer_start(sd_event *loop, int64_t priority, const struct log *log,
+		 struct closer **ret_closer)
 {
 	struct closer *c = calloc(1, sizeof(*c));
 	if (!c)
 		return -ENOMEM;
 
+	c->log = log;
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_cond_init(&c->wake, NULL);
 	c->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

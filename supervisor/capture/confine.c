@@ -3,6 +3,8 @@
  */
 #include "confine.h"
 
+#include "../record/core_dump.h"
+
 #include <errno.h>
 #include <grp.h>
 #include <linux/bpf.h>
@@ -11,7 +13,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -58,18 +59,15 @@ static int fail(char ret_error[CONFINE_ERROR], int error, const char *what)
 
 static int drop_privileges(uid_t uid, gid_t gid, char ret_error[CONFINE_ERROR])
 {
-	const struct rlimit no_core = {0, 0};
-
 	if (uid == 0 || gid == 0)
 		return fail(ret_error, -EINVAL, "the recorder does not run as root");
-	if (setrlimit(RLIMIT_CORE, &no_core) < 0)
-		return fail(ret_error, -errno, "cannot forbid core dumps");
 	if (setgroups(0, NULL) < 0 || setresgid(gid, gid, gid) < 0 || setresuid(uid, uid, uid) < 0)
 		return fail(ret_error, -errno, "cannot change to the recorder's user");
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return fail(ret_error, -errno, "cannot set no_new_privs");
-	if (!IS_SANITIZED && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
-		return fail(ret_error, -errno, "cannot become undumpable");
+	int r = core_dump_forbid();
+	if (r < 0)
+		return fail(ret_error, r, "cannot forbid core dumps");
 	if (setuid(0) == 0)
 		return fail(ret_error, -EPERM, "the recorder could become root again");
 	return 0;

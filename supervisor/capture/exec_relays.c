@@ -3,10 +3,13 @@
  */
 #include "exec_relays.h"
 
+#include "../redact/redact.h"
+#include "clock.h"
 #include "recording.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define RELAY_PRIORITY 10 /* behind rings and requests */
@@ -171,6 +174,44 @@ static int record_piece(void *context, struct bytes piece, uint64_t offset)
 	return r;
 }
 
+/* ---- delivering it redacted ---- */
+
+int exec_relays_deliver(struct exec_relays *e, struct bytes name, struct bytes data)
+{
+	for (size_t i = 0; i < EXEC_STREAM_COUNT; i++) {
+		const struct stream *s = &e->streams[i];
+		const char *its = stream_table[i].name;
+
+		if (s->relay && is_output(s) && strlen(its) == name.size &&
+		    !memcmp(its, name.data, name.size))
+			return relay_put(s->relay, data);
+	}
+	return 0;
+}
+
+static int deliver(void *context, const struct redacted *record)
+{
+	return exec_relays_deliver(context, event_bytes(&record->event, FIELD_stream),
+				   event_bytes(&record->event, FIELD_data));
+}
+
+/* It goes through a redactor of its own, because all of it is delivered, whatever is recorded. */
+static int change_piece(void *context, const struct bytes *piece, uint64_t offset)
+{
+	struct stream *s = context;
+	const struct exec_relays_options *o = &s->owner->options;
+	struct event e;
+
+	event_init(&e, EVENT_output, 0, clock_ns(CLOCK_BOOTTIME));
+	event_put_u64(&e, FIELD_exec, o->exec);
+	event_put_text(&e, FIELD_stream, stream_table[s->which].name);
+	event_put_u64(&e, FIELD_offset, offset);
+	if (!piece)
+		return redact_end(o->delivery, &e, deliver, s->owner);
+	event_put_bytes(&e, FIELD_data, piece->data, piece->size);
+	return redact_event(o->delivery, &e, deliver, s->owner);
+}
+
 int exec_relays_resize(struct exec_relays *x, uint64_t columns, uint64_t rows)
 {
 	struct event *e = recording_begin(x->options.recording, EVENT_input);
@@ -254,6 +295,7 @@ int exec_relays_add(struct exec_relays *e, enum exec_stream stream, int from, in
 			.from = from,
 			.to = to,
 			.record = record_piece,
+			.change = e->options.delivery && is_output(s) ? change_piece : NULL,
 			.done = on_done,
 			.context = s,
 		},

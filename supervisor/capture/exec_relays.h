@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 struct recording;
+struct redactor;
 struct exec_relays;
 
 enum output_policy {
@@ -48,6 +49,7 @@ struct exec_relays_options {
 	enum output_policy output;
 	uint64_t output_cap;
 	uint64_t output_limit; /* bytes of all output streams; 0: none */
+	struct redactor *delivery; /* output is delivered as it comes out of this; NULL: as it is */
 	/* More came than output_limit: told once. Unless the command has ended already, nothing
 	 * more is relayed. */
 	void (*over_limit)(void *context);
@@ -56,6 +58,9 @@ struct exec_relays_options {
 
 int exec_relays_new(const struct exec_relays_options *options, struct exec_relays **ret_relays);
 void exec_relays_free(struct exec_relays *e);
+
+/* Deliver what the delivery's redactor gave out of stream @name of this command. 0 or -ENOMEM. */
+int exec_relays_deliver(struct exec_relays *e, struct bytes name, struct bytes data);
 
 uint32_t exec_relays_exec(const struct exec_relays *e);
 

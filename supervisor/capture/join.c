@@ -76,6 +76,17 @@ static const struct wire_head *head_of(const struct hold *h)
 	return h->record.head;
 }
 
+/* The tail that goes on in chunks, as long as none has said which. */
+static size_t longest_tail(const struct wire_record *record)
+{
+	size_t longest = 0;
+
+	for (size_t t = 1; t < record->tail_count; t++)
+		if (record->tails[t].size > record->tails[longest].size)
+			longest = t;
+	return longest;
+}
+
 static void hold_record(struct hold *h, const struct wire_record *record)
 {
 	const uint8_t *from = (const uint8_t *)record->head;
@@ -83,7 +94,7 @@ static void hold_record(struct hold *h, const struct wire_record *record)
 	memcpy(h->copy, from, record->head->length);
 	h->record = *record;
 	h->record.head = (const struct wire_head *)h->copy;
-	h->last_tail = 0;
+	h->last_tail = longest_tail(record);
 	for (size_t t = 0; t < record->tail_count; t++) {
 		const struct bytes *tail = &record->tails[t];
 
@@ -91,8 +102,6 @@ static void hold_record(struct hold *h, const struct wire_record *record)
 		h->tails[t].size = 0;
 		h->tails[t].grown = false;
 		h->tails[t].end = tail->size;
-		if (tail->size > record->tails[h->last_tail].size)
-			h->last_tail = t;
 	}
 }
 
@@ -253,6 +262,16 @@ static int pass_earlier(struct join *j, const struct wire_head *head)
 	return 0;
 }
 
+/* There is no room to wait for the rest: on with what there is, and that it is not all. */
+static int pass_cut(struct join *j, const struct wire_record *record)
+{
+	struct wire_record cut = *record;
+
+	if (cut.tail_count > 0)
+		cut.missing[longest_tail(record)] = 1;
+	return j->options.emit(j->options.context, &cut);
+}
+
 int join_record(struct join *j, const struct wire_record *record, uint64_t position)
 {
 	struct hold *h = NULL;
@@ -267,6 +286,8 @@ int join_record(struct join *j, const struct wire_record *record, uint64_t posit
 		return j->options.emit(j->options.context, record);
 
 	r = take_hold(j, &h);
+	if (r == -ENOMEM)
+		return pass_cut(j, record);
 	if (r < 0)
 		return r;
 	hold_record(h, record);

@@ -6,6 +6,7 @@
  * else: no other capability, no user, no file to write, and of system calls those few.
  */
 #include "../record/cleanup.h"
+#include "../record/core_dump.h"
 #include "resolver.h"
 
 #include <errno.h>
@@ -17,7 +18,6 @@
 #include <string.h>
 #include <sys/capability.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 
 #define SOCKET_FD 3
@@ -48,10 +48,7 @@ static int keep_one_capability(void)
 
 static int drop_privileges(void)
 {
-	const struct rlimit no_core = {0, 0};
-
-	if (setrlimit(RLIMIT_CORE, &no_core) < 0 || prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 ||
-	    setgroups(0, NULL) < 0 || setresgid(NOBODY, NOBODY, NOBODY) < 0 ||
+	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 || setgroups(0, NULL) < 0 || setresgid(NOBODY, NOBODY, NOBODY) < 0 ||
 	    setresuid(NOBODY, NOBODY, NOBODY) < 0)
 		return -errno;
 
@@ -61,9 +58,7 @@ static int drop_privileges(void)
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -errno;
 	/* Others run as nobody too. */
-	if (!IS_SANITIZED && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
-		return -errno;
-	return 0;
+	return core_dump_forbid();
 }
 
 static int load_filter(void)

@@ -58,19 +58,28 @@ static void look_for_end(struct recording *r)
 	reader_free(reader);
 }
 
-static int switch_off(struct recording *r)
+static int switch_off(struct recording *r, struct redactor *redactor)
 {
 	json_t *rule;
 	size_t i;
 
 	json_array_foreach ((json_t *)r->options.redact_off, i, rule) {
 		const char *name = json_string_value(rule);
-		int e = name ? redactor_switch_off(r->redactor, name) : -EINVAL;
+		int e = name ? redactor_switch_off(redactor, name) : -EINVAL;
 
 		if (e < 0)
 			return e;
 	}
 	return 0;
+}
+
+static void on_cut(void *context, size_t rule, bool is_over_budget)
+{
+	struct recording *r = context;
+
+	metric_add(&r->host->metrics->redactions[rule ? metric_rule(rule - 1) : 0], 1);
+	if (is_over_budget)
+		metric_add(r->host->metrics->redaction_budget, 1);
 }
 
 /* The policy's rules were checked when it was made: what fails here is memory. */
@@ -91,14 +100,21 @@ static int make_redactor(struct recording *r, const char **ret_why)
 	if (e == -EINVAL)
 		return fail(ret_why, e, "a secret is too short to be redacted");
 	if (e == 0)
-		e = switch_off(r);
+		redactor_watch(r->redactor, on_cut, r);
+	if (e == 0)
+		e = switch_off(r, r->redactor);
+	if (e == 0 && o->redact_output)
+		e = redactor_new(r->host->key, shapes, o->secrets, o->secret_count, &r->delivery);
+	if (e == 0 && r->delivery)
+		e = switch_off(r, r->delivery);
 	return e < 0 ? fail(ret_why, e, "cannot set up redaction") : 0;
 }
 
 static int open_journal(struct recording *r, const char **ret_why)
 {
 	const struct recording_options *o = &r->options;
-	struct journal_options options = {.session = r->session, .compress = true, .key = o->key};
+	struct journal_options options = {
+		.session = r->session, .compress = true, .system = &r->host->system, .key = o->key};
 	int e = make_redactor(r, ret_why);
 
 	if (e < 0)
@@ -180,6 +196,7 @@ void recording_free(struct recording *r)
 	close_descriptor(&r->options.root_mount_fd);
 	journal_close(r->journal);
 	redactor_free(r->redactor);
+	redactor_free(r->delivery);
 	shapes_free(r->shapes);
 	spill_clear(&r->spill);
 	json_arena_free(r->arena);
@@ -204,11 +221,35 @@ bool recording_is_ended(const struct recording *r)
 
 /* ---- in between ---- */
 
+static int deliver(void *context, const struct redacted *record)
+{
+	struct recording *r = context;
+	uint64_t exec = event_u64(&record->event, FIELD_exec, 0);
+
+	for (size_t i = 0; i < RECORDING_EXECS; i++) {
+		struct exec_relays *relays = r->execs[i].relays;
+
+		if (relays && exec_relays_exec(relays) == exec)
+			return exec_relays_deliver(relays,
+						   event_bytes(&record->event, FIELD_stream),
+						   event_bytes(&record->event, FIELD_data));
+	}
+	return 0;
+}
+
+/* What waits for its end is not lost where memory is short: it goes on waiting. */
+static void release_delivery(struct recording *r)
+{
+	if (r->delivery)
+		(void)redact_flush(r->delivery, clock_ns(CLOCK_BOOTTIME), deliver, r);
+}
+
 bool recording_tick(struct recording *r)
 {
 	bool was_waiting = r->waiting_since != 0;
 
 	recording_release_held(r);
+	release_delivery(r);
 	recording_look_after_journal(r);
 	bool had_some = recording_drain_ring(r);
 	recording_look_after_freeze(r);
@@ -308,6 +349,7 @@ int recording_add_exec(struct recording *r, uint32_t exec, uint64_t cgroup,
 			.output = r->options.output,
 			.output_cap = r->options.output_cap,
 			.output_limit = r->options.output_limit,
+			.delivery = r->delivery,
 			.over_limit = over_limit,
 			.context = r,
 		},
@@ -497,6 +539,20 @@ int recording_close(struct recording *r, json_t *fields, struct recording_end *r
 	end.verdict = take(r->verdict);
 	*ret_end = end;
 	return 0;
+}
+
+void recording_gauge(const struct recording *r, struct recording_gauges *sums)
+{
+	sums->waiting += r->waiting_since != 0;
+	sums->frozen += r->paused_since ||
+			(r->waiting_since && r->freeze && r->options.on_loss != ON_LOSS_COUNT);
+	if (!r->has_ring)
+		return;
+	uint64_t used = ring_fill(&r->ring), full = recording_fullness(r, used);
+
+	sums->ring_size += r->ring.size_bytes;
+	sums->ring_used += used;
+	sums->ring_fullest = full > sums->ring_fullest ? full : sums->ring_fullest;
 }
 
 bool recording_tidy(struct recording *r)

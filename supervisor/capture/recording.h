@@ -7,7 +7,9 @@
  */
 #pragma once
 
+#include "../metrics/metric.h"
 #include "../record/checkpoints.h"
+#include "../record/journal.h"
 #include "../redact/redact.h"
 #include "../sandbox/syscall_policy.h"
 #include "exec_relays.h"
@@ -18,6 +20,7 @@
 #include <stdint.h>
 #include <systemd/sd-event.h>
 
+struct kept_rings;
 struct recording;
 
 enum on_loss { ON_LOSS_FREEZE, ON_LOSS_COUNT, ON_LOSS_KILL };
@@ -32,12 +35,15 @@ enum recording_notice {
 struct recording_host {
 	sd_event *loop;
 	struct freezer *freezer;
+	struct kept_rings *rings;    /* NULL: none is kept */
 	uint8_t key[32];	     /* deployment key */
 	const struct shapes *shapes; /* of redaction; NULL: the secrets alone are looked for */
 	int numbers_fd, losses_fd, written_files_fd; /* BPF maps */
 	int names_fd;				     /* socket of vitrine-names; -1 without */
 	uint32_t cpus;				     /* possible ones */
 	int64_t wall_minus_boot_ns;
+	struct metrics_recorder *metrics; /* what is counted of all of them; never NULL */
+	struct journal_system system;	  /* of their journals */
 	void (*notice)(void *context, const char *session, enum recording_notice what, int error);
 	void *notice_context;
 };
@@ -45,6 +51,7 @@ struct recording_host {
 struct recording_options {
 	const char *session;
 	uint32_t slot;
+	uint64_t ring_id; /* 0: it does not come again */
 	uint64_t ring_bytes, high_water;
 	enum on_loss on_loss;
 	uint64_t disk_wait_ns; /* after this long without a journal, streams go on unrecorded */
@@ -52,6 +59,7 @@ struct recording_options {
 	uint64_t output_cap;   /* per command and stream */
 	uint64_t output_limit; /* per command; 0: none */
 	const json_t *watch_reads;
+	bool redact_output;		 /* deliver output as the record has it */
 	const json_t *redact_off;	 /* names of rules; NULL: none */
 	struct syscall_changes syscalls; /* of the policy */
 	const json_t *redact_rules;	 /* of the policy; NULL: none */
@@ -137,6 +145,13 @@ struct recording_end {
  * -EINVAL (nothing was written yet). */
 int recording_close(struct recording *r, json_t *fields, struct recording_end *ret_end,
 		    const char **ret_why);
+
+/* What it is like now, added to the sums of all. */
+struct recording_gauges {
+	uint64_t ring_size, ring_used, ring_fullest; /* the last in units of 10^-9 */
+	uint64_t frozen, waiting;
+};
+void recording_gauge(const struct recording *r, struct recording_gauges *sums);
 
 /* Compress a little of what is complete, when there is nothing else to do. True if it did. */
 bool recording_tidy(struct recording *r);

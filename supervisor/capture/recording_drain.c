@@ -4,6 +4,7 @@
  * a record the account's.
  */
 #include "clock.h"
+#include "kept_rings.h"
 #include "recording_internal.h"
 
 #include <bpf/bpf.h>
@@ -70,6 +71,8 @@ static int on_gap(void *context, const struct account_gap *gap)
 	}
 	event_put_text(e, FIELD_reason, gap->reason);
 
+	metric_add(&r->host->metrics->lost[metric_loss((enum event_class)gap->class, gap->reason)],
+		   gap->count);
 	tell_lost(r);
 	return recording_emit(r, e);
 }
@@ -173,10 +176,14 @@ bool recording_drain_ring(struct recording *r)
 	if (!r->has_ring || r->waiting_since)
 		return false;
 	uint64_t limit = ring_produced(&r->ring);
-	bool is_idle = ring_fill(&r->ring) == 0;
+	uint64_t fill = ring_fill(&r->ring);
+	bool is_idle = fill == 0;
 	if (is_idle && !account_is_open(r->account) && ++r->idle_drains % IDLE_DRAINS != 0)
 		return false;
 
+	if (!is_idle)
+		metric_observe(r->host->metrics->ring_fill, METRIC_RATIO,
+			       recording_fullness(r, fill));
 	look_for_losses(r);
 	capture_take_names(r->capture);
 	int e = drain_up_to(r, limit, &state);
@@ -255,6 +262,7 @@ static void tell_paused(struct recording *r, uint64_t since)
 	event_put_text(e, FIELD_by, "recorder");
 	recording_emit(r, e);
 	r->paused_since = since;
+	metric_add(&r->host->metrics->freezes[METRIC_FREEZE_BEHIND], 1);
 }
 
 static void tell_resumed(struct recording *r)
@@ -264,6 +272,7 @@ static void tell_resumed(struct recording *r)
 	event_put_text(e, FIELD_reason, "journal_behind");
 	event_put_text(e, FIELD_by, "recorder");
 	event_put_u64(e, FIELD_usage_wall_ns, e->boot_ns - r->paused_since);
+	metric_add(&r->host->metrics->frozen[METRIC_FREEZE_BEHIND], e->boot_ns - r->paused_since);
 	recording_emit(r, e);
 	r->paused_since = 0;
 }
@@ -354,7 +363,8 @@ static int start_capture(struct recording *r)
 
 int recording_open_ring(struct recording *r)
 {
-	int e = ring_map(&r->ring, r->options.ring_fd, r->options.ring_bytes);
+	int e = kept_rings_take(r->host->rings, r->options.ring_id, r->options.ring_fd,
+				r->options.ring_bytes, &r->ring);
 	if (e < 0)
 		return e;
 	r->has_ring = true;
@@ -389,7 +399,7 @@ void recording_close_ring(struct recording *r)
 	capture_free(r->capture);
 	join_free(r->join);
 	account_free(r->account);
-	ring_unmap(&r->ring);
+	kept_rings_give(r->host->rings, r->options.ring_id, &r->ring);
 	r->capture = NULL;
 	r->join = NULL;
 	r->account = NULL;

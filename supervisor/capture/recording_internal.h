@@ -49,6 +49,7 @@ struct recording {
 
 	/* To the file. */
 	struct redactor *redactor;
+	struct redactor *delivery; /* of output to the client; NULL: it gets it as it is */
 	struct shapes *shapes; /* with the rules of the policy; NULL: the host's */
 	struct journal *journal;
 	struct spill spill;
@@ -73,6 +74,12 @@ struct recording {
 
 /* NULL if there is none of that number, or it has ended. */
 struct recording_exec *recording_find_exec(struct recording *r, uint32_t exec);
+
+/* How full the ring is with @used bytes, in units of 10^-9. */
+static inline uint64_t recording_fullness(const struct recording *r, uint64_t used)
+{
+	return (uint64_t)((double)used / (double)r->ring.size_bytes * 1e9);
+}
 
 /* ---- recording_write.c ---- */
 

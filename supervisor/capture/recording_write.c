@@ -20,8 +20,11 @@ static void start_waiting(struct recording *r, int error)
 	r->waiting_since = clock_ns(CLOCK_BOOTTIME);
 	r->waiting_error = error;
 	r->retry_ns = clock_ns(CLOCK_MONOTONIC) + SECOND_NS;
-	if (r->freeze && r->options.on_loss != ON_LOSS_COUNT)
+	metric_add(r->host->metrics->journal_errors, 1);
+	if (r->freeze && r->options.on_loss != ON_LOSS_COUNT) {
+		metric_add(&r->host->metrics->freezes[METRIC_FREEZE_DISK], 1);
 		freezer_hold(r->host->freezer, r->freeze, FREEZE_DISK);
+	}
 	r->host->notice(r->host->notice_context, r->session, RECORDING_TROUBLE, error);
 }
 
@@ -38,6 +41,15 @@ void recording_keep_verdict(struct recording *r, const struct event *end)
 		json_object_del(r->verdict, heads[i]);
 }
 
+static int append_counted(struct recording *r, const struct redacted *record)
+{
+	int e = journal_append(r->journal, record, NULL);
+
+	if (e == 0)
+		metric_add(&r->host->metrics->records[kind_table[record->event.kind].class], 1);
+	return e;
+}
+
 static int append(void *context, const struct redacted *record)
 {
 	struct recording *r = context;
@@ -45,7 +57,7 @@ static int append(void *context, const struct redacted *record)
 	if (record->event.kind == EVENT_session_end)
 		recording_keep_verdict(r, &record->event);
 	if (!r->waiting_since && spill_is_empty(&r->spill)) {
-		int e = journal_append(r->journal, record, NULL);
+		int e = append_counted(r, record);
 		if (e == 0) {
 			r->is_dirty = true;
 			return 0;
@@ -106,7 +118,7 @@ int recording_commit(struct recording *r)
 static int empty_spill(struct recording *r)
 {
 	while (!spill_is_empty(&r->spill)) {
-		int e = journal_append(r->journal, spill_first(&r->spill), NULL);
+		int e = append_counted(r, spill_first(&r->spill));
 		if (e < 0)
 			return e;
 		spill_drop_first(&r->spill);
@@ -130,6 +142,7 @@ static void tell_pause(struct recording *r, uint64_t since, int error)
 	event_put_text(e, FIELD_reason, reason);
 	event_put_text(e, FIELD_by, "recorder");
 	event_put_u64(e, FIELD_usage_wall_ns, e->boot_ns - since);
+	metric_add(&r->host->metrics->frozen[METRIC_FREEZE_DISK], e->boot_ns - since);
 	recording_emit(r, e);
 }
 

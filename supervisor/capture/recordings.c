@@ -7,6 +7,8 @@
 #include "../record/cleanup.h"
 #include "../redact/shapes.h"
 #include "clock.h"
+#include "kept_rings.h"
+#include "metered.h"
 
 #include <errno.h>
 #include <string.h>
@@ -14,6 +16,7 @@
 
 #define BUSY_TICK_USEC 5000
 #define IDLE_TICK_USEC 20000
+#define KEEP_RINGS_NS 10000000000ULL
 #define CLOCK_STEP_NS 1000000 /* what the wall clock may drift from tick to tick */
 
 /* ---- the list ---- */
@@ -130,12 +133,60 @@ static void look_at_clock(struct recordings *all)
 		recording_clock_step(all->list[i], step);
 }
 
+/* ---- what is counted ---- */
+
+int recordings_count_on(struct recordings *all, int fd)
+{
+	size_t size = sizeof(struct metrics_recorder);
+	struct metrics_page page;
+	int e = fd < 0 ? metrics_page_new(size, false, &page)
+		       : metrics_page_map(fd, size, true, &page);
+
+	if (e < 0)
+		return e;
+	metrics_page_free(&all->metrics);
+	all->metrics = page;
+	all->host.metrics = page.cells;
+	all->host.system = metered_system(all->host.metrics);
+	return 0;
+}
+
+static void tell_gauges(struct recordings *all)
+{
+	struct metrics_recorder *m = all->host.metrics;
+	struct recording_gauges sums = {0};
+
+	for (size_t i = 0; i < all->count; i++)
+		recording_gauge(all->list[i], &sums);
+	metric_set(m->recordings, all->count);
+	metric_set(m->ring_size, sums.ring_size);
+	metric_set(m->ring_used, sums.ring_used);
+	metric_set(m->ring_fullest, sums.ring_fullest);
+	metric_set(m->frozen_now, sums.frozen);
+	metric_set(m->journals_waiting, sums.waiting);
+	metric_set(m->cpu, clock_ns(CLOCK_PROCESS_CPUTIME_ID));
+	metric_set(m->beat, clock_ns(CLOCK_REALTIME));
+}
+
+/* Without a session: let go of rings that no session has come for. */
+static int keep_rings(struct recordings *all, sd_event_source *tick)
+{
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+
+	if (!kept_rings_drop_old(all->host.rings,
+				 now_ns > KEEP_RINGS_NS ? now_ns - KEEP_RINGS_NS : 0))
+		return 0;
+	sd_event_source_set_time_relative(tick, KEEP_RINGS_NS / 1000);
+	return sd_event_source_set_enabled(tick, SD_EVENT_ONESHOT);
+}
+
 static int on_tick(sd_event_source *source, uint64_t usec, void *context)
 {
 	struct recordings *all = context;
 	bool had_some = false;
 	(void)usec;
 
+	tell_gauges(all);
 	for (size_t i = 0; i < all->count; i++)
 		had_some |= recording_tick(all->list[i]);
 	look_at_clock(all);
@@ -143,7 +194,7 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *context)
 		if (recording_tidy(all->list[i]))
 			break;
 	if (all->count == 0)
-		return 0;
+		return keep_rings(all, source);
 	sd_event_source_set_time_relative(source, had_some ? BUSY_TICK_USEC : IDLE_TICK_USEC);
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
@@ -175,7 +226,9 @@ static void release(struct recordings *all)
 	free(all->list);
 	sd_event_source_disable_unref(all->tick);
 	freezer_stop(all->host.freezer);
+	kept_rings_free(all->host.rings);
 	shapes_free(all->shapes);
+	metrics_page_free(&all->metrics);
 	cleanup_close_fd(&all->host.numbers_fd);
 	cleanup_close_fd(&all->host.losses_fd);
 	cleanup_close_fd(&all->host.written_files_fd);
@@ -188,6 +241,7 @@ int recordings_run(int socket, const struct log *log)
 	struct recordings all = {
 		.log = log,
 		.socket = socket,
+		.metrics = METRICS_PAGE_NONE,
 		.host = {.numbers_fd = -1,
 			 .losses_fd = -1,
 			 .written_files_fd = -1,
@@ -197,7 +251,10 @@ int recordings_run(int socket, const struct log *log)
 			 .wall_minus_boot_ns = clock_wall_minus_boot_ns()},
 	};
 
-	int e = sd_event_new(&all.loop);
+	int e = recordings_count_on(&all, -1);
+	if (e < 0)
+		return e;
+	e = sd_event_new(&all.loop);
 	if (e >= 0) {
 		all.host.loop = all.loop;
 		e = add_sources(&all);

@@ -6,6 +6,7 @@
 
 #include "../control.h"
 #include "../log.h"
+#include "../metrics/page.h"
 #include "closer.h"
 #include "recording.h"
 
@@ -19,8 +20,9 @@ struct recordings {
 	sd_event *loop;
 	sd_event_source *tick;
 	struct recording_host host;
-	struct shapes *shapes; /* owned; since the start */
-	struct closer *closer; /* since the start */
+	struct metrics_page metrics; /* host.metrics; private until vitrined gives one */
+	struct shapes *shapes;	     /* owned; since the start */
+	struct closer *closer;	     /* since the start */
 	bool is_started;
 	struct recording **list; /* owned, @count of @room */
 	size_t count, room;
@@ -30,6 +32,12 @@ struct recordings {
 int recordings_run(int socket, const struct log *log);
 
 /* ---- for the requests ---- */
+
+/*
+ * Count from here on where vitrined wants to have it: on the page behind @fd (borrowed); -1: for
+ * nobody. Before the first recording. 0 or -errno.
+ */
+int recordings_count_on(struct recordings *all, int fd);
 
 struct recording *recordings_find(const struct recordings *all, const char *session);
 /* -EEXIST, or takes it over. */

@@ -1,15 +1,11 @@
 /* What vitrined may ask of the recorder: a table of requests, and how each is served. */
 #include "../../bpf/wire.h"
 #include "../record/cleanup.h"
-#include "../redact/shapes.h"
 #include "call.h"
-#include "confine.h"
 
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/epoll.h>
 
 #define SECRETS_MAX 1024
 
@@ -17,118 +13,6 @@ static void put_error(json_t *reply, int error, const char *why)
 {
 	json_object_set_new(reply, "errno", json_integer(error));
 	json_object_set_new(reply, "error", json_string(why ? why : strerror(error)));
-}
-
-/* ---- start ---- */
-
-static int get_key(struct call *c)
-{
-	cleanup(free) char *key = NULL;
-	size_t size;
-	int e = control_get_bytes(json_object_get(c->body, "key"), &key, &size);
-
-	if (e == 0 && size != sizeof(c->all->host.key))
-		e = -EINVAL;
-	if (e < 0)
-		return call_refuse(c, e, "no deployment key of 32 bytes");
-	memcpy(c->all->host.key, key, size);
-	explicit_bzero(key, size);
-	return 0;
-}
-
-/*
- * libcrypto reads its configuration at first use: while files may still be opened. And patterns are
- * made machine code of, for which there is no memory later.
- */
-static int set_up_redaction(struct call *c)
-{
-	struct redactor *redactor = NULL;
-	uint8_t digest[EVENT_DIGEST_SIZE];
-	int e = shapes_new(SHAPES_MACHINE_CODE, &c->all->shapes);
-
-	c->all->host.shapes = c->all->shapes;
-	if (e == 0)
-		e = redactor_new(c->all->host.key, c->all->shapes, NULL, 0, &redactor);
-	if (e < 0)
-		return call_refuse(c, e, "cannot set up redaction");
-	redact_digest(redactor, "", 0, digest);
-	redactor_free(redactor);
-	e = sign_public(c->all->host.key, digest);
-	return e < 0 ? call_refuse(c, e, "cannot set up signing") : 0;
-}
-
-static int cage(struct call *c)
-{
-	static char error[CONFINE_ERROR];
-	uint64_t uid = 0, gid = 0;
-	int e = call_number(c, "uid", UINT32_MAX - 1, 0, &uid);
-
-	if (e == 0)
-		e = call_number(c, "gid", UINT32_MAX - 1, 0, &gid);
-	if (e < 0)
-		return e;
-	e = confine_self(uid, gid, error);
-	return e < 0 ? call_refuse(c, e, error) : 0;
-}
-
-static int on_frozen(sd_event_source *source, int fd, uint32_t events, void *context)
-{
-	struct recordings *all = context;
-	(void)source;
-	(void)fd;
-	(void)events;
-
-	freezer_seen(all->host.freezer);
-	for (size_t i = 0; i < all->count; i++)
-		recording_drain(all->list[i]);
-	return 0;
-}
-
-static int start_freezer(struct call *c)
-{
-	struct recordings *all = c->all;
-	bool is_realtime = false;
-	sd_event_source *source = NULL;
-	int e = freezer_start(&all->host.freezer, &is_realtime);
-
-	if (e == 0)
-		e = sd_event_add_io(all->loop, &source, freezer_fd(all->host.freezer), EPOLLIN,
-				    on_frozen, all);
-	if (e < 0)
-		return call_refuse(c, e, "cannot start the freezing thread");
-	sd_event_source_set_priority(source, RECORDINGS_PRIORITY_FREEZER);
-	sd_event_source_set_floating(source, true);
-	sd_event_source_unref(source);
-	json_object_set_new(c->reply, "realtime", json_boolean(is_realtime));
-	return 0;
-}
-
-static int serve_start(struct call *c)
-{
-	struct recording_host *host = &c->all->host;
-
-	if (c->all->is_started)
-		return call_refuse(c, -EALREADY, "it was started already");
-	int cpus = libbpf_num_possible_cpus();
-	if (cpus <= 0)
-		return call_refuse(c, cpus, "cannot tell the number of processors");
-	host->cpus = cpus;
-	host->numbers_fd = call_take_fd(c, "numbers");
-	host->losses_fd = call_take_fd(c, "losses");
-	host->written_files_fd = call_take_fd(c, "written_files");
-	host->names_fd = call_take_fd(c, "names");
-
-	int e = get_key(c);
-	if (e == 0)
-		e = set_up_redaction(c);
-	if (e == 0)
-		e = start_freezer(c);
-	if (e == 0)
-		e = closer_start(c->all->loop, RECORDINGS_PRIORITY_SOCKET, &c->all->closer);
-	if (e == 0)
-		e = cage(c);
-	c->all->is_started = e == 0;
-	return e;
 }
 
 /* ---- sessions ---- */
@@ -219,6 +103,8 @@ static int read_options(struct call *c, struct recording_options *o)
 	int e = call_number(c, "slot", SESSION_SLOTS - 1, 0, &slot);
 
 	if (e == 0)
+		e = call_number(c, "ring_id", INT64_MAX, 0, &o->ring_id);
+	if (e == 0)
 		e = call_number(c, "ring_bytes", 1ULL << 30, 0, &o->ring_bytes);
 	if (e == 0)
 		e = call_number(c, "high_water", 1ULL << 30, 0, &o->high_water);
@@ -246,6 +132,7 @@ static int read_options(struct call *c, struct recording_options *o)
 	o->on_loss = on_loss;
 	o->output = output;
 	o->watch_reads = json_object_get(c->body, "watch_reads");
+	o->redact_output = json_is_true(json_object_get(c->body, "redact_output"));
 	o->redact_off = json_object_get(c->body, "redact_off");
 	o->redact_rules = json_object_get(c->body, "redact_rules");
 	read_calls(json_object_get(c->body, "seccomp_deny"), &o->syscalls.denied);
@@ -355,6 +242,17 @@ static void on_journal_closed(void *context, int error, const uint8_t note[HASH_
 	free(closing);
 }
 
+/* All is in the file, and the ring is let go of: only the disk is still to be waited for. */
+static void tell_closing(struct call *c, int error)
+{
+	json_t *told = error ? NULL : json_copy(c->reply);
+
+	if (told && json_object_set_new(told, "reply", json_string("closing")) == 0)
+		recordings_send(c->all, told);
+	else
+		json_decref(told);
+}
+
 static int serve_close(struct call *c)
 {
 	struct recording_end end = {0};
@@ -368,15 +266,15 @@ static int serve_close(struct call *c)
 		free(closing);
 		return e;
 	}
-	recordings_remove(c->all, c->recording);
-	recording_free(c->recording);
-
 	json_object_set_new(c->reply, "records", json_integer((json_int_t)end.records));
 	json_object_set_new(c->reply, "lost", json_integer((json_int_t)end.lost));
 	if (end.counts)
 		json_object_set_new(c->reply, "counts", end.counts);
 	if (end.verdict)
 		json_object_set_new(c->reply, "verdict", end.verdict);
+	tell_closing(c, end.error);
+	recordings_remove(c->all, c->recording);
+	recording_free(c->recording);
 	*closing = (struct closing){c->all, json_incref(c->reply), end.error};
 	closer_add(c->all->closer, end.journal, on_journal_closed, closing);
 	return 0;
@@ -521,7 +419,7 @@ static const struct {
 	bool is_answered_later; /* unless it is refused */
 	int (*serve)(struct call *c);
 } requests[] = {
-	{"start", "started", NEEDS_NOTHING, false, serve_start},
+	{"start", "started", NEEDS_NOTHING, false, call_serve_start},
 	{"open", "opened", NEEDS_START, false, serve_open},
 	{"event", NULL, NEEDS_SESSION, false, serve_event},
 	{"exec", "execed", NEEDS_SESSION, false, serve_exec},

@@ -44,6 +44,11 @@ struct relay {
 	unsigned int empty_looks;
 	uint64_t finish_left; /* bytes that may still be read when finishing */
 	bool is_detached;
+	bool is_over; /* nothing more is read: what is put is passed on, then it is done */
+	struct {
+		uint8_t *data; /* owned */
+		size_t size, room, written;
+	} put; /* by relay_put */
 	uint8_t buffer[RELAY_BUFFER];
 };
 
@@ -186,6 +191,16 @@ static void begin_finish(struct relay *r)
 		r->finish_left = there;
 }
 
+/* The end of the stream; what was held back for a change comes now. */
+static bool end_stream(struct relay *r)
+{
+	r->is_over = true;
+	if (r->options.change && r->options.change(r->options.context, NULL, r->total) < 0)
+		r->put.size = r->put.written = 0; /* cut off, rather than passed on unchanged */
+	r->state = r->put.size > r->put.written ? WANTS_WRITE : IS_DONE;
+	return true;
+}
+
 /* These three return true if the state has changed. */
 static bool do_read(struct relay *r)
 {
@@ -207,8 +222,7 @@ static bool do_read(struct relay *r)
 	if (n == -EAGAIN && (!r->is_finishing || (size > 0 && will_look_again(r))))
 		return false;
 	r->is_detached = n == -EAGAIN && !r->is_broken && !is_hung_up(&r->from);
-	r->state = IS_DONE;
-	return true;
+	return end_stream(r);
 }
 
 static bool do_record(struct relay *r)
@@ -217,28 +231,62 @@ static bool do_record(struct relay *r)
 
 	if (r->options.record(r->options.context, piece, r->total) < 0)
 		return false;
+	if (r->options.change && r->options.change(r->options.context, &piece, r->total) < 0)
+		return false;
 	r->total += r->size;
 	r->state = WANTS_WRITE;
 	return true;
 }
 
-static bool do_write(struct relay *r)
+/* Write what is left of @data. False: not all of it can be written now. */
+static bool write_out(struct relay *r, const uint8_t *data, size_t size, size_t *written)
 {
-	while (r->to.fd >= 0 && r->written < r->size) {
-		ssize_t n = end_write(&r->to, r->buffer + r->written, r->size - r->written);
+	while (r->to.fd >= 0 && *written < size) {
+		ssize_t n = end_write(&r->to, data + *written, size - *written);
 
 		if (n == -EAGAIN)
 			return false;
 		if (n >= 0) {
-			r->written += n;
+			*written += n;
 			continue;
 		}
 		end_close(&r->to);
 		r->is_broken = !r->is_finishing;
 		begin_finish(r);
 	}
-	r->state = WANTS_READ;
+	*written = size;
 	return true;
+}
+
+static bool do_write(struct relay *r)
+{
+	bool is_all = r->options.change ? write_out(r, r->put.data, r->put.size, &r->put.written)
+					: write_out(r, r->buffer, r->size, &r->written);
+
+	if (!is_all)
+		return false;
+	r->put.size = r->put.written = 0;
+	r->state = r->is_over ? IS_DONE : WANTS_READ;
+	return true;
+}
+
+int relay_put(struct relay *r, struct bytes data)
+{
+	if (r->put.written == r->put.size)
+		r->put.size = r->put.written = 0;
+	if (r->put.size + data.size > r->put.room) {
+		size_t room = 2 * r->put.room + data.size;
+		uint8_t *larger = realloc(r->put.data, room);
+
+		if (!larger)
+			return -ENOMEM;
+		r->put.data = larger;
+		r->put.room = room;
+	}
+	if (data.size)
+		memcpy(r->put.data + r->put.size, data.data, data.size);
+	r->put.size += data.size;
+	return 0;
 }
 
 /* The last act of a relay: nothing may touch it behind this. */
@@ -310,12 +358,16 @@ void relay_free(struct relay *r)
 	end_close(&r->from);
 	end_close(&r->to);
 	sd_event_source_disable_unref(r->pause);
+	explicit_bzero(r->buffer, sizeof(r->buffer));
+	free(r->put.data);
 	free(r);
 }
 
 void relay_resume(struct relay *r)
 {
-	if (r->state == WANTS_RECORD)
+	if (r->state == WANTS_READ && r->put.size > r->put.written)
+		r->state = WANTS_WRITE;
+	if (r->state == WANTS_RECORD || r->state == WANTS_WRITE)
 		run(r);
 }
 

@@ -6,6 +6,9 @@
  * When the other end goes away the relay records what is in the stream by then and closes its own
  * end, so that the writer sees what it would see without us: SIGPIPE, a hang-up.
  *
+ * A relay that changes what it carries (`change`) passes on what it is given by relay_put instead,
+ * in its own time.
+ *
  * It never blocks: where a descriptor's description has no O_NONBLOCK, it is read and written only
  * after poll says so, and written in pieces of PIPE_BUF.
  */
@@ -28,6 +31,11 @@ struct relay_options {
 	 * not now, the relay waits for relay_resume and offers it again.
 	 */
 	int (*record)(void *context, struct bytes piece, uint64_t offset);
+	/*
+	 * NULL: pieces are passed on as they are. Else it is called behind `record` for each, and
+	 * once more without a piece when no more follow: relay_put takes what goes in its place.
+	 */
+	int (*change)(void *context, const struct bytes *piece, uint64_t offset);
 	/* The stream is over and relayed, called once. The relay may be freed in it. */
 	void (*done)(void *context);
 	void *context;
@@ -37,8 +45,11 @@ struct relay_options {
 int relay_new(const struct relay_options *options, struct relay **ret_relay);
 void relay_free(struct relay *r);
 
-/* Recording is possible again. */
+/* Recording is possible again, or there is something new to pass on. */
 void relay_resume(struct relay *r);
+
+/* Pass this on, in the place of what was read. 0 or -ENOMEM. */
+int relay_put(struct relay *r, struct bytes data);
 
 /*
  * The command is over: carry on what is in the stream now, then be done, although writers may live

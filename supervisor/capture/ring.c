@@ -51,6 +51,25 @@ void ring_unmap(struct ring *r)
 	*r = (struct ring){0};
 }
 
+/* The two pages of positions are enough: to map the data takes most of a millisecond. */
+int ring_skip_all(int fd)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	uint64_t *consumer = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (consumer == MAP_FAILED)
+		return -errno;
+	const uint64_t *producer = mmap(NULL, page, PROT_READ, MAP_SHARED, fd, (off_t)page);
+	int r = producer == MAP_FAILED ? -errno : 0;
+	if (r == 0) {
+		__atomic_store_n(consumer, __atomic_load_n(producer, __ATOMIC_ACQUIRE),
+				 __ATOMIC_RELEASE);
+		munmap((void *)producer, page);
+	}
+	munmap(consumer, page);
+	return r;
+}
+
 uint64_t ring_produced(const struct ring *r)
 {
 	return __atomic_load_n(r->producer, __ATOMIC_ACQUIRE);

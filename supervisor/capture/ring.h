@@ -34,6 +34,10 @@ enum ring_state {
 int ring_map(struct ring *r, int fd, uint64_t size_bytes);
 void ring_unmap(struct ring *r);
 
+/* Move the consumer position of the ring behind @fd, which nobody reads, to its end. 0 or -errno.
+ */
+int ring_skip_all(int fd);
+
 /* How far the kernel has written: the limit of a bounded drain. */
 uint64_t ring_produced(const struct ring *r);
 

@@ -430,9 +430,13 @@ int sensors_open_session(struct sensors *s, const struct sensors_subject *subjec
 		.high_water = s->high_water,
 	};
 
-	int r = ring_pool_take(s->rings, &session.slot, &session.ring_fd);
+	struct ring_taken ring;
+	int r = ring_pool_take(s->rings, &ring);
 	if (r < 0)
 		return r;
+	session.slot = ring.slot;
+	session.ring_fd = ring.fd;
+	session.ring_id = ring.id;
 
 	struct session_slot slot = {
 		.slot = session.slot,

@@ -55,7 +55,8 @@ void sensors_deny(struct sensors *s, const struct syscall_set *denied);
 
 struct sensors_session {
 	uint32_t slot;
-	int ring_fd; /* owned by the sensors; send a duplicate */
+	int ring_fd;	  /* owned by the sensors; send a duplicate */
+	uint64_t ring_id; /* a ring that comes again has the same number */
 	uint64_t ring_bytes;
 	uint64_t high_water;
 	uint64_t hits_before[WIRE_LIMIT_COUNT]; /* of the sessions that had the slot before */

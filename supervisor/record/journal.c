@@ -36,6 +36,7 @@ struct journal {
 	int fd;		 /* the segment; -1 between two */
 	int before_fd;	 /* the one before, until it is known to be on disk */
 	bool dir_synced; /* names of segments are on disk */
+	bool is_synced;	 /* and so is what was written to this one */
 	uint32_t number;
 	uint64_t salt;
 	uint64_t segment_size; /* of this one, the queue included */
@@ -103,6 +104,7 @@ static int write_queue(struct journal *j)
 		if (n <= 0)
 			return n ? -errno : -EIO;
 		j->queue_done += (size_t)n;
+		j->is_synced = false;
 	}
 	j->queue_size = j->queue_done = 0;
 	if (j->queue_room > QUEUE_KEEP) {
@@ -139,13 +141,21 @@ static int sync_all(struct journal *j)
 {
 	int r = sync_before(j);
 
-	if (!r && j->fd >= 0)
+	if (!r && j->fd >= 0 && !j->is_synced)
 		r = sync_file(j, j->fd);
+	if (!r)
+		j->is_synced = true;
 	if (r || j->dir_synced)
 		return r;
 	r = sync_file(j, j->dir_fd);
 	j->dir_synced = !r;
 	return r;
+}
+
+static void tell(const struct journal *j, enum journal_deed deed)
+{
+	if (j->options.system->did)
+		j->options.system->did(j->options.system->context, deed);
 }
 
 /* Sign what is written, once it is on disk. What fails is owed, and done by the next advance. */
@@ -164,6 +174,8 @@ static int sign(struct journal *j, enum checkpoint_kind kind)
 	j->is_owing = r != 0;
 	if (r)
 		j->error = r;
+	else
+		tell(j, JOURNAL_SIGNED);
 	return r;
 }
 
@@ -248,6 +260,7 @@ static int seal_block(struct journal *j)
 	seal_put(&seal, at + FRAME_HEAD_SIZE);
 	queue_frame(j, FRAME_SEAL, SEAL_SIZE);
 	j->block_since_ns = 0;
+	tell(j, JOURNAL_SEALED);
 	return 0;
 }
 
@@ -522,26 +535,40 @@ static int sign_end(struct journal *j, uint8_t ret_note[HASH_SIZE])
 	int r = sign(j, CHECKPOINT_END);
 
 	if (!r)
-		r = sync_file(j, notary_fd(j->notary));
-	if (!r)
 		memcpy(ret_note, notary_last(j->notary), HASH_SIZE);
+	return r;
+}
+
+int journal_end(struct journal *j, uint8_t ret_note[HASH_SIZE])
+{
+	int r = close_segment(j);
+
+	memset(ret_note, 0, HASH_SIZE);
+	return !r && j->notary ? sign_end(j, ret_note) : r;
+}
+
+int journal_settle(struct journal *j)
+{
+	int r = j->error;
+
+	if (!r && j->notary)
+		r = sync_file(j, notary_fd(j->notary));
+	while (!r && j->options.compress && packer_step(j->packer, j->number + 1))
+		;
+	journal_free(j);
 	return r;
 }
 
 int journal_close_noted(struct journal *j, uint8_t ret_note[HASH_SIZE])
 {
-	int r;
+	int r, settled;
 
 	memset(ret_note, 0, HASH_SIZE);
 	if (!j)
 		return 0;
-	r = close_segment(j);
-	if (!r && j->notary)
-		r = sign_end(j, ret_note);
-	while (!r && j->options.compress && packer_step(j->packer, j->number + 1))
-		;
-	journal_free(j);
-	return r;
+	r = journal_end(j, ret_note);
+	settled = journal_settle(j);
+	return r ? r : settled;
 }
 
 int journal_close(struct journal *j)

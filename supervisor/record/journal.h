@@ -17,6 +17,8 @@
 
 struct journal;
 
+enum journal_deed { JOURNAL_SEALED, JOURNAL_SIGNED };
+
 /* What a journal takes from the world; tests put their own in its place. */
 struct journal_system {
 	ssize_t (*write)(void *context, int fd, const void *data, size_t size);
@@ -24,6 +26,8 @@ struct journal_system {
 	uint64_t (*time_ns)(void *context);		       /* wall clock */
 	uint64_t (*boot_ns)(void *context);		       /* CLOCK_BOOTTIME */
 	int (*random)(void *context, void *data, size_t size); /* 0 or -errno */
+	/* A block was sealed, a checkpoint signed; NULL: nobody wants to know. */
+	void (*did)(void *context, enum journal_deed deed);
 	void *context;
 };
 extern const struct journal_system journal_kernel;
@@ -90,3 +94,11 @@ uint64_t journal_bytes(const struct journal *j);
 int journal_close(struct journal *j);
 /* The same; @ret_note is the hash of the last checkpoint, zero if there is none. */
 int journal_close_noted(struct journal *j, uint8_t ret_note[HASH_SIZE]);
+/*
+ * The same in two steps. After journal_end all records are on disk and the end is signed, but that
+ * signature may be lost in a crash of the machine, as the checkpoint of the last second may; it is
+ * then made again by who finishes the record. journal_settle syncs that too, packs what can be
+ * packed, and frees.
+ */
+int journal_end(struct journal *j, uint8_t ret_note[HASH_SIZE]);
+int journal_settle(struct journal *j);

@@ -343,6 +343,37 @@ int ledger_add(const char *state, enum ledger_kind kind, const char *name, const
 	return r;
 }
 
+/* The key file never goes back: meanwhile somebody may have settled more. */
+static int settle_key(const char *state, uint64_t index)
+{
+	cleanup(ledger) struct ledger l = {.fd = -1, .lock_fd = -1};
+	int r = ledger_lock(state, 0, &l);
+
+	if (!r)
+		r = key_read(l.key_file, &l.key);
+	if (!r && l.key.index < index) {
+		for (; l.key.index < index; l.key.index++)
+			sign_ratchet(l.key.seed);
+		r = key_write(l.key_file, &l.key);
+	}
+	return r;
+}
+
+/* The disk is waited for without the lock. */
+int ledger_settle(const char *state)
+{
+	cleanup(ledger) struct ledger l = {.fd = -1, .lock_fd = -1};
+	int r = ledger_lock(state, 0, &l);
+
+	if (!r && !l.has_last)
+		return 0;
+	if (!r && l.lock_fd >= 0 && flock(l.lock_fd, LOCK_UN))
+		r = -errno;
+	if (!r && fdatasync(l.fd))
+		r = -errno;
+	return r ? r : settle_key(state, l.last.index + 1);
+}
+
 int ledger_sign(const char *state, const char *name, struct bytes text,
 		uint8_t ret_signature[SIGN_SIZE], uint64_t *ret_index)
 {

@@ -17,6 +17,12 @@ int ledger_add(const char *state, enum ledger_kind kind, const char *name, const
 	       bool is_durable, char *ret_text);
 
 /*
+ * Make durable what was added before without: the lines are on disk, and every key before the next
+ * line's is overwritten, when it returns. Others may add meanwhile. 0 or -errno.
+ */
+int ledger_settle(const char *state);
+
+/*
  * Sign @text with the key of the next line, which is of kind bundle and has its SHA-256: what is
  * signed for others is in the ledger, too. *ret_index is the number of that line. As ledger_add.
  */

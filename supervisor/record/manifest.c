@@ -9,11 +9,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #define NAME "manifest.json"
 #define TEMPORARY "manifest.json.tmp"
+#define BEFORE "manifest.json.before" /* until the one that took its place is on disk */
+#define ENDING S_ISVTX /* of the directory, between the end of a session and that of its record */
+#define ENDING_PAUSE_NS 2000000
+#define ENDING_PAUSES 1000
 #define SIZE_MOST (16 << 20)
 
 static const char *const state_names[] = {
@@ -132,10 +138,10 @@ static int get_manifest(const json_t *object, struct manifest *m)
 	return 0;
 }
 
-int manifest_read(int session_dir_fd, struct manifest *ret_manifest)
+static int read_file(int session_dir_fd, const char *name, struct manifest *ret_manifest)
 {
 	cleanup(close_fd) int fd =
-		openat(session_dir_fd, NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		openat(session_dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	cleanup(json) json_t *object = NULL;
 	struct manifest m = {0};
 	json_error_t error;
@@ -155,6 +161,50 @@ int manifest_read(int session_dir_fd, struct manifest *ret_manifest)
 	if (r)
 		manifest_free(&m);
 	else
+		*ret_manifest = m;
+	return r;
+}
+
+int manifest_mark_ending(int session_dir_fd, bool is_ending)
+{
+	struct stat st;
+
+	if (fstat(session_dir_fd, &st))
+		return -errno;
+	mode_t mode = (st.st_mode & 07777 & ~ENDING) | (is_ending ? ENDING : 0);
+	return fchmod(session_dir_fd, mode) ? -errno : 0;
+}
+
+/* A few milliseconds, unless its supervisor has died over it. */
+static bool is_ending(int session_dir_fd, const struct manifest *m)
+{
+	struct stat st;
+
+	return m->state != SESSION_ENDED && fstat(session_dir_fd, &st) == 0 &&
+	       (st.st_mode & ENDING) && m->supervisor_pid > 0 && (kill((pid_t)m->supervisor_pid, 0) == 0 || errno == EPERM);
+}
+
+static int read_once(int session_dir_fd, struct manifest *ret_manifest)
+{
+	int r = read_file(session_dir_fd, NAME, ret_manifest);
+
+	if (r == -EBADMSG && read_file(session_dir_fd, BEFORE, ret_manifest) == 0)
+		r = 0;
+	return r;
+}
+
+int manifest_read(int session_dir_fd, struct manifest *ret_manifest)
+{
+	const struct timespec pause = {.tv_nsec = ENDING_PAUSE_NS};
+	struct manifest m;
+	int r = read_once(session_dir_fd, &m);
+
+	for (int i = 0; r == 0 && i < ENDING_PAUSES && is_ending(session_dir_fd, &m); i++) {
+		manifest_free(&m);
+		nanosleep(&pause, NULL);
+		r = read_once(session_dir_fd, &m);
+	}
+	if (r == 0)
 		*ret_manifest = m;
 	return r;
 }
@@ -211,10 +261,20 @@ static int write_file(int fd, const char *text, size_t size)
 		text += n;
 		size -= (size_t)n;
 	}
-	return fsync(fd) ? -errno : 0;
+	return 0;
 }
 
-int manifest_write(int session_dir_fd, const struct manifest *m)
+/* The name is never without a manifest, nor the disk. */
+static int take_place(int session_dir_fd)
+{
+	if (unlinkat(session_dir_fd, BEFORE, 0) && errno != ENOENT)
+		return -errno;
+	if (linkat(session_dir_fd, NAME, session_dir_fd, BEFORE, 0) && errno != ENOENT)
+		return -errno;
+	return renameat(session_dir_fd, TEMPORARY, session_dir_fd, NAME) ? -errno : 0;
+}
+
+int manifest_put(int session_dir_fd, const struct manifest *m, int *ret_fd)
 {
 	cleanup(buffer) struct json_buffer text = {0};
 	cleanup(close_fd) int fd = -1;
@@ -230,11 +290,29 @@ int manifest_write(int session_dir_fd, const struct manifest *m)
 	if (fd < 0)
 		return -errno;
 	r = write_file(fd, text.text, text.length);
-	if (!r && renameat(session_dir_fd, TEMPORARY, session_dir_fd, NAME))
-		r = -errno;
+	if (!r)
+		r = take_place(session_dir_fd);
 	if (r) {
 		unlinkat(session_dir_fd, TEMPORARY, 0);
 		return r;
 	}
-	return fsync(session_dir_fd) ? -errno : 0;
+	*ret_fd = take_fd(fd);
+	return 0;
+}
+
+int manifest_settle(int session_dir_fd, int fd)
+{
+	if (fsync(fd) || fsync(session_dir_fd))
+		return -errno;
+	if (unlinkat(session_dir_fd, BEFORE, 0) && errno != ENOENT)
+		return -errno;
+	return 0;
+}
+
+int manifest_write(int session_dir_fd, const struct manifest *m)
+{
+	cleanup(close_fd) int fd = -1;
+	int r = manifest_put(session_dir_fd, m, &fd);
+
+	return r ? r : manifest_settle(session_dir_fd, fd);
 }

@@ -443,6 +443,11 @@ struct bytes reader_payload(const struct reader *r)
 	return r->payload;
 }
 
+uint64_t reader_position(const struct reader *r)
+{
+	return r->next_seq - 1;
+}
+
 uint64_t reader_blocks(const struct reader *r)
 {
 	return r->blocks;

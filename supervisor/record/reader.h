@@ -48,6 +48,9 @@ bool reader_skip_damage(struct reader *r);
  * of. Valid until the next call. */
 struct bytes reader_payload(const struct reader *r);
 
+/* The number of the last record that was read or passed over; 0 before the first. */
+uint64_t reader_position(const struct reader *r);
+
 /* Blocks that were closed by seals up to the last record read, and the hash of the last of them. */
 uint64_t reader_blocks(const struct reader *r);
 const uint8_t *reader_last_block(const struct reader *r);

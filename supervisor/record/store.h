@@ -43,6 +43,18 @@ void manifest_free(struct manifest *m);
 int manifest_read(int session_dir_fd, struct manifest *ret_manifest);
 /* Write it atomically, with fsync. 0, -EINVAL (the command is not JSON) or -errno. */
 int manifest_write(int session_dir_fd, const struct manifest *m);
+/*
+ * All of the session has ended and only its record still gets onto the disk: who reads the manifest
+ * of a session in the meantime waits for it. 0 or -errno.
+ */
+int manifest_mark_ending(int session_dir_fd, bool is_ending);
+/*
+ * The same in two steps. After the first every reader sees it; until the second has ended, a crash
+ * of the machine may bring back the manifest before it. *ret_fd (owned by the caller) is for the
+ * second, which may be done in another thread.
+ */
+int manifest_put(int session_dir_fd, const struct manifest *m, int *ret_fd);
+int manifest_settle(int session_dir_fd, int fd);
 
 /*
  * All sessions below @state_fd, oldest first. *ret_list is an array of *ret_count, freed by

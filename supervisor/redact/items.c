@@ -50,12 +50,12 @@ static int unpack_items(struct redactor *r, struct bytes packed, struct bytes **
 }
 
 /* The list as one text: what parts its items is no letter, so a secret may go over any of them. */
-static int find_across(struct redactor *r, struct bytes packed)
+static int find_across(struct redactor *r, struct bytes packed, enum event_field field)
 {
 	int error = secrets_find(r->secrets, packed, &r->across);
 
 	for (size_t i = 0; !error && i < r->across.count; i++)
-		r->counts[r->across.items[i].rule]++;
+		error = redactor_count_span(r, &r->across.items[i], field);
 	return error;
 }
 
@@ -82,21 +82,24 @@ static int take_across(struct redactor *r, struct bytes item, size_t offset)
 }
 
 /* Secrets were counted for the whole list. */
-static void count_shapes(struct redactor *r)
+static int count_shapes(struct redactor *r, enum event_field field)
 {
-	for (size_t i = 0; i < r->spans.count; i++) {
+	int error = 0;
+
+	for (size_t i = 0; !error && i < r->spans.count; i++) {
 		if (r->spans.items[i].rule >= secrets_count(r->secrets))
-			r->counts[r->spans.items[i].rule]++;
+			error = redactor_count_span(r, &r->spans.items[i], field);
 	}
+	return error;
 }
 
-static int add_begun(struct redactor *r, struct bytes item)
+static int add_begun(struct redactor *r, struct bytes item, enum event_field field)
 {
 	size_t before = r->spans.count;
 	int error = redactor_add_begun(r, item);
 
 	if (!error && r->spans.count > before)
-		r->counts[r->spans.items[before].rule]++;
+		error = redactor_count_span(r, &r->spans.items[before], field);
 	return error;
 }
 
@@ -122,20 +125,22 @@ int redactor_cut_items(struct redactor *r, const struct event_value *value, stru
 	results = error ? NULL : arena_room(r->arena, count * sizeof(*items));
 	if (!results)
 		return -ENOMEM;
-	error = find_across(r, value->bytes);
+	error = find_across(r, value->bytes, value->field);
 	for (size_t i = 0; !error && i < count; offset += items[i++].size + 1) {
 		results[i] = items[i];
 		error = take_across(r, items[i], offset);
 		if (!error)
 			error = redactor_add_shapes(r, items[i]);
 		if (!error && value->is_cut && i == count - 1)
-			error = add_begun(r, items[i]);
+			error = add_begun(r, items[i], value->field);
 		if (!error && is_argv)
 			error = add_argument(r, items, count, i);
 		if (error || !r->spans.count)
 			continue;
-		count_shapes(r);
 		place.item = (int64_t)i;
+		error = count_shapes(r, value->field);
+		if (error)
+			break;
 		error = redactor_cut(r, items[i], 0, items[i].size, &place, &results[i]);
 		is_changed = true;
 	}

@@ -44,7 +44,9 @@ static struct bytes cut(struct document *d, struct bytes text)
 		d->error = redactor_find(d->r, text);
 	if (d->error || !d->r->spans.count)
 		return text;
-	redactor_count(d->r);
+	d->error = redactor_count(d->r, d->place.field);
+	if (d->error)
+		return text;
 	d->is_changed = true;
 	d->error = redactor_cut(d->r, text, 0, text.size, &d->place, &result);
 	/* A secret that ends within a character leaves half of it, which JSON cannot hold. */
@@ -146,8 +148,7 @@ static int cut_whole(struct redactor *r, struct bytes text, const struct place *
 	r->spans.items[0].start = 0;
 	r->spans.items[0].end = text.size;
 	r->spans.count = 1;
-	redactor_count(r);
-	if (redactor_cut(r, text, 0, text.size, place, &marker))
+	if (redactor_count(r, place->field) || redactor_cut(r, text, 0, text.size, place, &marker))
 		return -ENOMEM;
 	quoted = arena_room(r->arena, marker.size + 2);
 	if (!quoted)

@@ -23,7 +23,8 @@ void redactor_free(struct redactor *r)
 	spans_free(&r->across);
 	json_buffer_free(&r->marks);
 	json_buffer_free(&r->rules);
-	free(r->counts);
+	json_buffer_free(&r->by_form);
+	cuts_free(&r->cuts);
 	free(r);
 }
 
@@ -58,8 +59,7 @@ int redactor_new(const uint8_t key[32], const struct shapes *shapes,
 		error = streams_new(longest_held(r), &r->streams);
 	if (!error) {
 		r->arena = arena_new();
-		r->counts = calloc(r->rule_count + 1, sizeof(*r->counts));
-		if (!r->arena || !r->counts)
+		if (!r->arena)
 			error = -ENOMEM;
 	}
 	if (error) {
@@ -114,7 +114,7 @@ int redactor_send(struct redactor *r, redact_emit *emit, void *context)
 static void put_mark(struct redactor *r, const struct place *place, const struct span *span,
 		     size_t start, size_t length)
 {
-	const char *form = span->is_partial ? "partial" : span->form;
+	const char *form = span_form(span);
 	const char *field = field_table[place->field].name;
 	const char *rule = redactor_rule(r, span->rule);
 
@@ -178,10 +178,29 @@ int redactor_cut(struct redactor *r, struct bytes text, size_t from, size_t to,
 	return 0;
 }
 
-void redactor_count(struct redactor *r)
+void redactor_watch(struct redactor *r, redact_cut *cut, void *context)
 {
-	for (size_t i = 0; i < r->spans.count; i++)
-		r->counts[r->spans.items[i].rule]++;
+	r->cut = cut;
+	r->cut_context = context;
+}
+
+int redactor_count_span(struct redactor *r, const struct span *span, enum event_field field)
+{
+	size_t secrets = secrets_count(r->secrets);
+
+	if (r->cut)
+		r->cut(r->cut_context, span->rule < secrets ? 0 : span->rule - secrets + 1,
+		       span->form && !strcmp(span->form, "budget"));
+	return cuts_add(&r->cuts, span, field);
+}
+
+int redactor_count(struct redactor *r, enum event_field field)
+{
+	int error = 0;
+
+	for (size_t i = 0; !error && i < r->spans.count; i++)
+		error = redactor_count_span(r, &r->spans.items[i], field);
+	return error;
 }
 
 int redactor_cut_begun(struct redactor *r, const struct begun *begun)
@@ -209,8 +228,9 @@ static int cut_text(struct redactor *r, const struct event_value *value, struct 
 
 	if (error || !r->spans.count)
 		return error;
-	redactor_count(r);
-	return redactor_cut(r, value->bytes, 0, value->bytes.size, &place, ret_bytes);
+	error = redactor_count(r, value->field);
+	return error ? error
+		     : redactor_cut(r, value->bytes, 0, value->bytes.size, &place, ret_bytes);
 }
 
 /* *ret_bytes changes only if something is cut. */
@@ -268,29 +288,71 @@ int redact_flush(struct redactor *r, uint64_t now_ns, redact_emit *emit, void *c
 	return streams_flush(r, now_ns, emit, context);
 }
 
-bool redact_summary(struct redactor *r, struct event *ret_event)
+int redact_end(struct redactor *r, const struct event *e, redact_emit *emit, void *context)
+{
+	return streams_end(r, e, emit, context);
+}
+
+/* {"RULE":COUNT,...}; the sum in *ret_total. */
+static void write_rules(struct redactor *r, uint64_t *ret_total)
 {
 	uint64_t total = 0;
 
 	r->rules.length = 0;
 	json_put_literal(&r->rules, "{");
 	for (size_t i = 0; i < r->rule_count; i++) {
-		if (!r->counts[i])
+		uint64_t count = cuts_of_rule(&r->cuts, (uint32_t)i);
+
+		if (!count)
 			continue;
 		if (total)
 			json_put_literal(&r->rules, ",");
 		json_put_string(&r->rules, bytes_of(redactor_rule(r, (uint32_t)i)));
 		json_put_literal(&r->rules, ":");
-		json_put_u64(&r->rules, r->counts[i]);
-		total += r->counts[i];
+		json_put_u64(&r->rules, count);
+		total += count;
 	}
 	json_put_literal(&r->rules, "}");
+	*ret_total = total;
+}
+
+/* [{"rule","field","form","count"},...] */
+static void write_cuts(struct redactor *r)
+{
+	struct json_buffer *out = &r->by_form;
+
+	out->length = 0;
+	for (size_t i = 0; i < r->cuts.count; i++) {
+		const struct cut *cut = &r->cuts.items[i];
+
+		json_put(out, i ? "," : "[", 1);
+		json_put_literal(out, "{\"rule\":");
+		json_put_string(out, bytes_of(redactor_rule(r, cut->rule)));
+		json_put_literal(out, ",\"field\":");
+		json_put_string(out, bytes_of(field_table[cut->field].name));
+		json_put_literal(out, ",\"form\":");
+		json_put_string(out, bytes_of(cut->form));
+		json_put_literal(out, ",\"count\":");
+		json_put_u64(out, cut->count);
+		json_put_literal(out, "}");
+	}
+	json_put_literal(out, "]");
+}
+
+bool redact_summary(struct redactor *r, struct event *ret_event)
+{
+	uint64_t total;
+
+	write_rules(r, &total);
 	if (!total)
 		return false;
+	write_cuts(r);
 	event_init(ret_event, EVENT_redact_summary, 0, 0);
 	if (!json_done(&r->rules, 0))
 		event_put_bytes(ret_event, FIELD_rules, r->rules.text, r->rules.length);
 	event_put_u64(ret_event, FIELD_count, total);
+	if (!json_done(&r->by_form, 0))
+		event_put_bytes(ret_event, FIELD_cuts, r->by_form.text, r->by_form.length);
 	return true;
 }
 

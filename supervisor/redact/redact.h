@@ -33,6 +33,13 @@ int redactor_new(const uint8_t key[32], const struct shapes *shapes,
 		 const struct redact_secret *secrets, size_t count, struct redactor **ret_redactor);
 void redactor_free(struct redactor *r);
 
+/*
+ * Have each cut told while it is made: @rule is 0 for a secret, else the number of the rule of the
+ * shape net, from 1; whether it went because a pattern did not come to an end.
+ */
+typedef void redact_cut(void *context, size_t rule, bool is_over_budget);
+void redactor_watch(struct redactor *r, redact_cut *cut, void *context);
+
 /* Do without a rule of the shape net. 0, or -ENOENT where there is none of that name. */
 int redactor_switch_off(struct redactor *r, const char *detector);
 
@@ -54,6 +61,9 @@ int redact_event(struct redactor *r, const struct event *e, redact_emit *emit, v
 #define REDACT_HOLD_NS 200000000ull
 #define REDACT_HOLD_MOST_NS 10000000000ull
 int redact_flush(struct redactor *r, uint64_t now_ns, redact_emit *emit, void *context);
+
+/* The stream that @e is of (without data) ends: give out all that is held of it. */
+int redact_end(struct redactor *r, const struct event *e, redact_emit *emit, void *context);
 
 /* Put the redact.summary event together: counts per rule. False if nothing was cut. */
 bool redact_summary(struct redactor *r, struct event *ret_event);

@@ -6,6 +6,7 @@
 #include "../record/arena.h"
 #include "../record/json_put.h"
 #include "../record/printable.h"
+#include "cuts.h"
 #include "secrets.h"
 #include "shapes.h"
 
@@ -15,8 +16,10 @@ struct redactor {
 	struct secrets *secrets;
 	struct shape_search *shapes; /* NULL: the secrets alone */
 	size_t argument_rule;	     /* the detector of arguments */
-	uint64_t *counts;	     /* per rule */
-	size_t rule_count;	     /* secrets and detectors */
+	struct cuts cuts;
+	redact_cut *cut; /* is told of each; NULL: nobody */
+	void *cut_context;
+	size_t rule_count; /* secrets and detectors */
 	struct streams *streams;
 	struct arena *arena; /* for one event */
 	struct spans spans;  /* of the text in hand */
@@ -25,6 +28,7 @@ struct redactor {
 	struct json_buffer marks; /* the `redacted` field of the event in hand */
 	size_t mark_count, marks_left_out;
 	struct json_buffer rules; /* of the summary */
+	struct json_buffer by_form;
 };
 
 /* Where in an event a text stands, for its marks. */
@@ -77,8 +81,9 @@ struct unfinished {
 /* As redactor_find, but @text goes on. */
 int redactor_find_begun(struct redactor *r, struct bytes text, struct unfinished *ret_rest);
 
-/* Count r->spans. */
-void redactor_count(struct redactor *r);
+/* Count one span, and r->spans, of @field. 0 or -ENOMEM. */
+int redactor_count_span(struct redactor *r, const struct span *span, enum event_field field);
+int redactor_count(struct redactor *r, enum event_field field);
 
 /* TEXTS and MAP. *ret_bytes changes only if something is cut. 0 or -ENOMEM. */
 int redactor_cut_items(struct redactor *r, const struct event_value *value,
@@ -101,4 +106,5 @@ int streams_new(size_t room, struct streams **ret_streams);
 void streams_free(struct streams *s);
 /* Pass a piece of a stream; as redact_event. */
 int streams_pass(struct redactor *r, const struct event *e, redact_emit *emit, void *context);
+int streams_end(struct redactor *r, const struct event *e, redact_emit *emit, void *context);
 int streams_flush(struct redactor *r, uint64_t now_ns, redact_emit *emit, void *context);

@@ -112,15 +112,18 @@ static int send_piece(struct redactor *r, const struct stream *stream, struct by
 }
 
 /* Count the spans that are given out up to @to for the first time. */
-static void count(struct redactor *r, const struct stream *stream, size_t to)
+static int count(struct redactor *r, const struct stream *stream, size_t to)
 {
-	for (size_t i = 0; i < r->spans.count; i++) {
+	int error = 0;
+
+	for (size_t i = 0; !error && i < r->spans.count; i++) {
 		const struct span *span = &r->spans.items[i];
 
 		if (span->start < to && span->end > stream->given &&
 		    (span->start >= stream->given || !stream->was_marked))
-			r->counts[span->rule]++;
+			error = redactor_count_span(r, span, FIELD_data);
 	}
+	return error;
 }
 
 /* Keep of @text what is behind @from; @given says how much of the text was given out. */
@@ -190,7 +193,9 @@ static int flush_stream(struct redactor *r, struct stream *stream, uint64_t now_
 	error = judge_held(r, stream, text, now_ns, &piece.to);
 	if (error || piece.to <= stream->given)
 		return error;
-	count(r, stream, piece.to);
+	error = count(r, stream, piece.to);
+	if (error)
+		return error;
 	stream->was_marked |= r->spans.count;
 	stream->given = piece.to;
 	return send_piece(r, stream, text, &piece, emit, context);
@@ -355,7 +360,8 @@ static int pass(struct redactor *r, struct stream *stream, const struct event *e
 		error = redactor_pass(e, emit, context);
 	} else {
 		to = end_of_piece(r, rest.held);
-		count(r, stream, to);
+		if (!error)
+			error = count(r, stream, to);
 		if (!error)
 			error = give_out(r, stream, e, text, to, emit, context);
 		if (to < stream->given)
@@ -395,6 +401,21 @@ int streams_pass(struct redactor *r, const struct event *e, redact_emit *emit, v
 	if (!stream->kept)
 		stream->offset = offset ? offset->u64 : 0;
 	return pass(r, stream, e, emit, context);
+}
+
+int streams_end(struct redactor *r, const struct event *e, redact_emit *emit, void *context)
+{
+	struct bytes name = event_bytes(e, FIELD_stream);
+
+	for (size_t i = 0; i < STREAMS_MOST; i++) {
+		struct stream *stream = &r->streams->streams[i];
+
+		if (!is_stream(stream, e, name))
+			continue;
+		arena_reset(r->arena);
+		return flush_stream(r, stream, UINT64_MAX, emit, context);
+	}
+	return 0;
 }
 
 int streams_flush(struct redactor *r, uint64_t now_ns, redact_emit *emit, void *context)

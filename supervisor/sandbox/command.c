@@ -128,8 +128,8 @@ static int become_user(bool as_root)
 	uint64_t kept = as_root ? ROOT_CAPABILITIES : 0;
 	uid_t id = as_root ? SESSION_ROOT : SESSION_AGENT;
 
-	for (int c = 0; prctl(PR_CAPBSET_READ, c, 0, 0, 0) >= 0; c++)
-		if (!(kept & BIT(c)) && prctl(PR_CAPBSET_DROP, c, 0, 0, 0) < 0)
+	for (int c = 0, has; (has = prctl(PR_CAPBSET_READ, c, 0, 0, 0)) >= 0; c++)
+		if (has && !(kept & BIT(c)) && prctl(PR_CAPBSET_DROP, c, 0, 0, 0) < 0)
 			return -errno;
 	if (setgroups(0, NULL) < 0 || setresgid(id, id, id) < 0 || setresuid(id, id, id) < 0)
 		return -errno;

@@ -151,6 +151,8 @@ static int place_mounts(const struct session_start *start)
 		r = mount_dev();
 	if (r == 0 && start->workspace_fd >= 0)
 		r = mount_place(start->workspace_fd, NEW "/workspace");
+	if (r == 0 && start->secrets_fd >= 0)
+		r = mount_place(start->secrets_fd, NEW "/run/secrets");
 	return r;
 }
 

@@ -65,6 +65,19 @@ static char *put_strings(char *at, const char *const *strings)
 	return at;
 }
 
+/* An environment may hold secrets. */
+struct wiped {
+	char *bytes;
+	size_t size;
+};
+
+static void cleanup_wiped(struct wiped *w)
+{
+	if (w->bytes)
+		explicit_bzero(w->bytes, w->size);
+	free(w->bytes);
+}
+
 /* argv, env and cwd behind each other, each string closed by its NUL. */
 static int make_payload(const struct sandbox_command *command, struct init_request *request,
 			int *ret_fd)
@@ -75,7 +88,8 @@ static int make_payload(const struct sandbox_command *command, struct init_reque
 	if (request->argc == 0)
 		return -EINVAL;
 
-	cleanup(free) char *bytes = malloc(size);
+	cleanup(wiped) struct wiped text = {malloc(size), size};
+	char *bytes = text.bytes;
 	if (!bytes)
 		return -ENOMEM;
 	stpcpy(put_strings(put_strings(bytes, command->argv), command->env), command->cwd);

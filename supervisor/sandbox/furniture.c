@@ -184,6 +184,11 @@ int furniture_make(const struct launch_request *request, int template_fd, int up
 		if (r < 0)
 			return r;
 	}
+	if (request->flags & LAUNCH_SECRETS) {
+		int r = tree_make_directory(upper_fd, "run/secrets", 0755, request->uid_base);
+		if (r < 0)
+			return r;
+	}
 	for (size_t i = 0; i < COUNT(lists); i++) {
 		const struct list *l = &lists[i];
 		int r = kind == OF_HOST

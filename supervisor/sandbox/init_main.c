@@ -258,6 +258,10 @@ int main(void)
 	struct init init = {.signal_fd = -1};
 	struct init_report ready = {.kind = INIT_READY};
 
+	/* A script whose interpreter is /proc/self/exe gets here: there is one init, and it is
+	 * pid 1. */
+	if (getpid() != 1)
+		return 1;
 	for (size_t i = 0; i < INIT_COMMANDS_MAX; i++)
 		init.commands[i].words = -1;
 	fcntl(INIT_FD_CONTROL, F_SETFD, FD_CLOEXEC);

@@ -21,6 +21,7 @@ enum launch_flag {
 	LAUNCH_OWN_NET = 1,
 	LAUNCH_WORKSPACE = 2,
 	LAUNCH_TEMPLATE = 4,
+	LAUNCH_SECRETS = 8,
 };
 
 enum launch_fd {
@@ -31,8 +32,9 @@ enum launch_fd {
 	LAUNCH_FD_FIXED,   /* behind these, as far as they are there, in this order: */
 	/* detached mount of the workspace, with LAUNCH_WORKSPACE */
 	/* detached mount of the template, with LAUNCH_TEMPLATE */
+	/* detached mount for /run/secrets, with LAUNCH_SECRETS */
 	/* tasks files of v1 cgroups that init enters */
-	LAUNCH_FD_MAX = LAUNCH_FD_FIXED + 2 + LAUNCH_TASKS_MAX,
+	LAUNCH_FD_MAX = LAUNCH_FD_FIXED + 3 + LAUNCH_TASKS_MAX,
 };
 
 struct launch_request {

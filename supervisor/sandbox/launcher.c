@@ -127,17 +127,68 @@ static int spawn(int bin_dir_fd, struct launcher *l)
 	return l->pidfd < 0 ? -errno : 0;
 }
 
-static int receive_answer(struct launcher *l, struct launch_answer *ret_answer,
-			  struct message_fds *ret_fds)
+/* Nobody is asked any more: an answer that comes late would be taken for the next one's. */
+static void give_up(struct launcher *l, int error)
 {
-	int r = message_receive(l->socket, true, ret_answer, sizeof(*ret_answer), ret_fds);
-
-	/* An answer that comes late would be taken for the next one's. */
-	if (r == -EAGAIN) {
+	if (l->pidfd >= 0)
 		pidfd_send_signal(l->pidfd, SIGKILL, NULL, 0);
-		r = -ETIMEDOUT;
+	for (struct launch *a = l->first; a; a = a->next) {
+		a->is_answered = true;
+		a->error = -error;
+		a->step = SETUP_launcher;
 	}
+	l->first = l->last = NULL;
+}
+
+/* Wait for the next answer: it is for who has waited longest. */
+static void receive_answer(struct launcher *l)
+{
+	cleanup(message_fds) struct message_fds in = {.count = 0};
+	struct launch_answer answer = {0};
+	struct launch *a = l->first;
+
+	int r = message_receive(l->socket, true, &answer, sizeof(answer), &in);
+	if (r < 0) {
+		give_up(l, r == -EAGAIN ? -ETIMEDOUT : r);
+		return;
+	}
+	l->first = a->next;
+	if (!l->first)
+		l->last = NULL;
+	a->is_answered = true;
+	a->error = answer.error;
+	a->step = answer.step;
+	a->pid = answer.pid;
+	for (size_t i = 0; i < in.count && i < LAUNCH_ANSWER_COUNT; i++)
+		a->fds[i] = take_fd(in.fd[i]);
+}
+
+static void expect(struct launcher *l, struct launch *launch)
+{
+	*launch = (struct launch){.is_asked = true, .step = SETUP_launcher, .fds = {-1, -1}};
+	if (l->last)
+		l->last->next = launch;
+	else
+		l->first = launch;
+	l->last = launch;
+}
+
+int launcher_ask(struct launcher *l, const struct launch_request *request, const int *fds,
+		 size_t count, struct launch *launch)
+{
+	int r = message_send(l->socket, request, sizeof(*request), fds, count);
+
+	if (r == 0)
+		expect(l, launch);
 	return r;
+}
+
+int launcher_wait(struct launcher *l, struct launch *launch)
+{
+	while (!launch->is_answered)
+		receive_answer(l);
+	launch->is_asked = false;
+	return -launch->error;
 }
 
 int launcher_refresh(struct launcher *l)
@@ -152,39 +203,22 @@ int launcher_refresh(struct launcher *l)
 		return r;
 
 	struct launch_request request = {.kind = LAUNCH_SKELETON};
-	struct launch_answer answer = {0};
-	r = message_send(l->socket, &request, sizeof(request), &mount_fd, 1);
+	struct launch launch;
+	r = launcher_ask(l, &request, &mount_fd, 1, &launch);
 	if (r == 0)
-		r = receive_answer(l, &answer, NULL);
-	if (r == 0)
-		r = -answer.error;
+		r = launcher_wait(l, &launch);
 	if (r == 0)
 		l->skeleton = print;
 	return r;
 }
 
-int launcher_start_session(struct launcher *l, const struct launch_request *request, const int *fds,
-			   size_t count, pid_t *ret_pid, int *ret_fds, unsigned *ret_step)
+/* It says by itself that it is ready. */
+static int wait_started(struct launcher *l)
 {
-	cleanup(message_fds) struct message_fds in = {.count = 0};
-	struct launch_answer answer = {0};
+	struct launch launch;
 
-	*ret_step = SETUP_launcher;
-	int r = message_send(l->socket, request, sizeof(*request), fds, count);
-	if (r == 0)
-		r = receive_answer(l, &answer, &in);
-	if (r < 0)
-		return r;
-
-	*ret_step = answer.step;
-	if (answer.error)
-		return -answer.error;
-	if (in.count != LAUNCH_ANSWER_COUNT)
-		return -EBADMSG;
-	for (int i = 0; i < LAUNCH_ANSWER_COUNT; i++)
-		ret_fds[i] = take_fd(in.fd[i]);
-	*ret_pid = answer.pid;
-	return 0;
+	expect(l, &launch);
+	return launcher_wait(l, &launch);
 }
 
 int launcher_start(int bin_dir_fd, struct launcher **ret_launcher)
@@ -203,11 +237,8 @@ int launcher_start(int bin_dir_fd, struct launcher **ret_launcher)
 	struct timeval wait = {.tv_sec = ANSWER_TIMEOUT_S};
 	if (r == 0 && setsockopt(l->socket, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait)) < 0)
 		r = -errno;
-	struct launch_answer ready = {0};
 	if (r == 0)
-		r = receive_answer(l, &ready, NULL);
-	if (r == 0)
-		r = -ready.error;
+		r = wait_started(l);
 	if (r == 0)
 		r = launcher_refresh(l);
 	if (r < 0) {

@@ -7,8 +7,19 @@
 
 #include "syscall_policy.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
+
+/* An answer of the launcher that is waited for, or has come. */
+struct launch {
+	struct launch *next;
+	bool is_asked, is_answered;
+	int error;
+	unsigned step;
+	pid_t pid;
+	int fds[LAUNCH_ANSWER_COUNT]; /* owned, as in enum launch_answer_fd; -1: taken, or none */
+};
 
 struct launcher {
 	pid_t pid;
@@ -17,7 +28,8 @@ struct launcher {
 	int filter_fd; /* sealed memfd: the system call filter */
 	int init_fd;   /* sealed memfd: the program vitrine-init */
 	uint64_t init_dev, init_ino;
-	uint64_t skeleton; /* fingerprint of what the launcher has */
+	uint64_t skeleton;	     /* fingerprint of what the launcher has */
+	struct launch *first, *last; /* asked and not answered, in the order of their answers */
 };
 
 /* Send a new skeleton if the host's files have changed. 0 or -errno. */
@@ -27,8 +39,11 @@ int launcher_refresh(struct launcher *l);
 int launcher_filter(const struct syscall_changes *changes, int *ret_fd);
 
 /*
- * Start a session's init. @fds as in enum launch_fd, @count of them, borrowed. *ret_fds (owned by
- * the caller, as in enum launch_answer_fd). 0 or -errno with *ret_step.
+ * Ask for a session's init. @fds as in enum launch_fd, @count of them, borrowed. @launch stays
+ * where it is until it was waited for. 0 or -errno.
  */
-int launcher_start_session(struct launcher *l, const struct launch_request *request, const int *fds,
-			   size_t count, pid_t *ret_pid, int *ret_fds, unsigned *ret_step);
+int launcher_ask(struct launcher *l, const struct launch_request *request, const int *fds,
+		 size_t count, struct launch *launch);
+/* The answer: 0, or -errno with launch->step. Once only; answers of others that come before are
+ * kept for them. */
+int launcher_wait(struct launcher *l, struct launch *launch);

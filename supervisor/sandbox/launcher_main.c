@@ -34,6 +34,7 @@ static int start_session(const struct launch_request *request, const struct mess
 	size_t next = LAUNCH_FD_FIXED;
 	size_t workspace = request->flags & LAUNCH_WORKSPACE ? next++ : 0;
 	size_t template = request->flags & LAUNCH_TEMPLATE ? next++ : 0;
+	size_t secrets = request->flags & LAUNCH_SECRETS ? next++ : 0;
 	if (fds->count != next + request->tasks_count)
 		return -EBADMSG;
 
@@ -62,6 +63,7 @@ static int start_session(const struct launch_request *request, const struct mess
 		.init_fd = fds->fd[LAUNCH_FD_INIT],
 		.root_fd = root_fd,
 		.workspace_fd = workspace ? fds->fd[workspace] : -1,
+		.secrets_fd = secrets ? fds->fd[secrets] : -1,
 		.tasks_fds = fds->fd + next,
 	};
 	r = namespaces_start(&start, ret_pid, &ret_fds[LAUNCH_ANSWER_PIDFD], ret_step);

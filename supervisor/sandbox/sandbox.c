@@ -8,6 +8,7 @@
 #include "cgroup.h"
 #include "message.h"
 #include "mount.h"
+#include "phases.h"
 #include "sandbox_state.h"
 #include "watch.h"
 
@@ -24,8 +25,8 @@
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
-#define UID_FIRST 0x20000000u
-#define SLOTS ((UINT32_MAX - UID_FIRST) / SESSION_IDS)
+_Static_assert(SANDBOX_UIDS == SESSION_IDS, "all ids of a session are its own");
+#define SLOTS ((UINT32_MAX - SANDBOX_UID_FIRST) / SANDBOX_UIDS)
 #define UPPER_BYTES_DEFAULT (2ull << 30)
 #define UPPER_INODES_DEFAULT 1000000
 #define READY_TIMEOUT_MS 30000
@@ -38,16 +39,13 @@ struct making {
 	const struct sandbox_options *options;
 	struct sandbox_error *error;
 	struct launch_request request;
-	int init_cgroup_fd, workspace_fd, template_fd, root_mount_fd;
+	int init_cgroup_fd;
 	int filter_fd; /* -1: the launcher's */
 };
 
 static void cleanup_making(struct making *m)
 {
 	cleanup_close_fd(&m->init_cgroup_fd);
-	cleanup_close_fd(&m->workspace_fd);
-	cleanup_close_fd(&m->template_fd);
-	cleanup_close_fd(&m->root_mount_fd);
 	cleanup_close_fd(&m->filter_fd);
 }
 
@@ -97,13 +95,15 @@ static struct sandbox *sandbox_new(const struct sandbox_options *options)
 		.freeze_fd = -1,
 		.fanotify_fd = -1,
 		.root_mount_fd = -1,
-		.uid_base = UID_FIRST + options->slot * SESSION_IDS,
+		.uid_base = sandbox_uid_base(options->slot),
 		.uid_count = SESSION_IDS,
 		.upper_bytes = options->upper_bytes ? options->upper_bytes : UPPER_BYTES_DEFAULT,
 		.upper_inodes =
 			options->upper_inodes ? options->upper_inodes : UPPER_INODES_DEFAULT,
 	};
 	s->limits = LIMITS_NONE;
+	s->workspace.fd = s->template.fd = -1;
+	s->launch = (struct launch){.fds = {-1, -1}};
 	s->root_fd = s->control_fd = s->pidfd = s->status_fd = s->wake_fd = -1;
 	for (size_t i = 0; i < INIT_COMMANDS_MAX; i++)
 		s->execs[i] = (struct sandbox_exec){.cgroup_fd = -1, .tty_fd = -1};
@@ -185,10 +185,14 @@ static int open_workspace(struct sandbox *s, struct making *m)
 
 	if (!path)
 		return 0;
-	cleanup(close_fd) int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cleanup(close_fd) int fd = !m->options->workspace_fd
+					   ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC)
+					   : fcntl(*m->options->workspace_fd, F_DUPFD_CLOEXEC, 0);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return sandbox_fail(m->error, SETUP_workspace, -errno, "%s", path);
-	int r = mount_clone(fd, "", true, &m->workspace_fd);
+	int r = mount_clone(fd, "", true, &s->workspace.fd);
+	if (r == 0 && !(s->workspace.name = strdup(path)))
+		r = -ENOMEM;
 	if (r < 0)
 		return sandbox_fail(m->error, SETUP_workspace, r, "%s", path);
 
@@ -201,13 +205,15 @@ static int open_workspace(struct sandbox *s, struct making *m)
 }
 
 /* The session's ids are mapped on a copy of its own. */
-static int open_template(struct making *m)
+static int open_template(struct sandbox *s, struct making *m)
 {
 	const struct sandbox_template *t = m->options->template;
 
 	if (!t)
 		return 0;
-	int r = mount_clone(t->fd, "", false, &m->template_fd);
+	int r = mount_clone(t->fd, "", false, &s->template.fd);
+	if (r == 0 && !(s->template.name = strdup(t->name)))
+		r = -ENOMEM;
 	if (r < 0)
 		return sandbox_fail(m->error, SETUP_template_ids, r, "%s", t->name);
 	m->request.flags |= LAUNCH_TEMPLATE;
@@ -241,16 +247,17 @@ static int fill_resolv(struct launch_request *request, enum sandbox_net net)
 	return 0;
 }
 
-static int fail_launch(struct making *m, unsigned step, int r)
+static int fail_launch(const struct sandbox *s, int r, struct sandbox_error *ret_error)
 {
 	char type[64];
 
-	if (step != SETUP_workspace_ids && step != SETUP_template_ids)
-		return sandbox_fail(m->error, step, r, "%s", "");
-	bool workspace = step == SETUP_workspace_ids;
-	name_file_system(workspace ? m->workspace_fd : m->template_fd, type, sizeof(type));
-	return sandbox_fail(m->error, step, r, "%s is on %s",
-			    workspace ? m->options->workspace : m->options->template->name, type);
+	bool workspace = s->launch.step == SETUP_workspace_ids;
+
+	if (!workspace && s->launch.step != SETUP_template_ids)
+		return sandbox_fail(ret_error, s->launch.step, r, "%s", "");
+	const struct sandbox_source *from = workspace ? &s->workspace : &s->template;
+	name_file_system(from->fd, type, sizeof(type));
+	return sandbox_fail(ret_error, s->launch.step, r, "%s is on %s", from->name, type);
 }
 
 /* A filter of its own for a session whose policy changes the table. */
@@ -267,8 +274,7 @@ static int make_filter(struct making *m)
 static int call_launcher(struct sandbox *s, struct making *m)
 {
 	struct launcher *l = m->launcher;
-	int pair[2], answers[LAUNCH_ANSWER_COUNT];
-	unsigned step;
+	int pair[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return sandbox_fail(m->error, SETUP_launcher, -errno, "socketpair");
@@ -282,35 +288,36 @@ static int call_launcher(struct sandbox *s, struct making *m)
 		[LAUNCH_FD_INIT] = l->init_fd,
 	};
 	size_t count = LAUNCH_FD_FIXED;
-	if (m->workspace_fd >= 0)
-		fds[count++] = m->workspace_fd;
-	if (m->template_fd >= 0)
-		fds[count++] = m->template_fd;
+	if (s->workspace.fd >= 0)
+		fds[count++] = s->workspace.fd;
+	if (s->template.fd >= 0)
+		fds[count++] = s->template.fd;
+	if (m->options->secrets_fd) {
+		m->request.flags |= LAUNCH_SECRETS;
+		fds[count++] = m->options->secrets_fd;
+	}
 	m->request.tasks_count = (uint32_t)limits_tasks(&s->limits, fds + count);
-	int r = launcher_start_session(l, &m->request, fds, count + m->request.tasks_count,
-				       &s->info.init_pid, answers, &step);
+	int r = launcher_ask(l, &m->request, fds, count + m->request.tasks_count, &s->launch);
 	if (r < 0)
-		return fail_launch(m, step, r);
+		return sandbox_fail(m->error, SETUP_launcher, r, "%s", "");
 
-	s->pidfd = answers[LAUNCH_ANSWER_PIDFD];
-	m->root_mount_fd = answers[LAUNCH_ANSWER_ROOT];
 	s->info.init_dev = l->init_dev;
 	s->info.init_ino = l->init_ino;
 	return 0;
 }
 
 /* Where the kernel gives the root no file handles, names come from what calls were given. */
-static int start_watching(struct sandbox *s, struct making *m)
+static int start_watching(struct sandbox *s, int root_mount_fd, struct sandbox_error *ret_error)
 {
-	int r = watch_open(m->root_mount_fd, &s->info.fanotify_fd);
+	int r = watch_open(root_mount_fd, &s->info.fanotify_fd);
 	if (r == -EOPNOTSUPP || r == -ENODEV || r == -EXDEV)
 		return 0;
 	if (r == 0) {
 		s->info.root_mount_fd =
-			openat(m->root_mount_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+			openat(root_mount_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		r = s->info.root_mount_fd < 0 ? -errno : 0;
 	}
-	return r < 0 ? sandbox_fail(m->error, SETUP_watch, r, "%s", "") : 0;
+	return r < 0 ? sandbox_fail(ret_error, SETUP_watch, r, "%s", "") : 0;
 }
 
 static int make_status_fd(struct sandbox *s)
@@ -342,7 +349,7 @@ int sandbox_report(struct sandbox *s, int timeout_ms, struct init_report *ret_re
 	return r;
 }
 
-static int wait_ready(struct sandbox *s, struct making *m)
+static int wait_ready(struct sandbox *s, struct sandbox_error *ret_error)
 {
 	struct init_report report = {0};
 	int r;
@@ -351,11 +358,11 @@ static int wait_ready(struct sandbox *s, struct making *m)
 		r = sandbox_report(s, READY_TIMEOUT_MS, &report, NULL);
 	while (r == -EAGAIN);
 	if (r < 0)
-		return sandbox_fail(m->error, SETUP_init, r, "no word from it");
+		return sandbox_fail(ret_error, SETUP_init, r, "no word from it");
 	if (report.kind == INIT_SETUP_FAILED)
-		return sandbox_fail(m->error, report.step, -report.error, "%s", "");
+		return sandbox_fail(ret_error, report.step, -report.error, "%s", "");
 	return report.kind == INIT_READY ? 0
-					 : sandbox_fail(m->error, SETUP_init, -EBADMSG, "%s", "");
+					 : sandbox_fail(ret_error, SETUP_init, -EBADMSG, "%s", "");
 }
 
 static int build(struct sandbox *s, struct making *m)
@@ -367,26 +374,23 @@ static int build(struct sandbox *s, struct making *m)
 	if (r < 0)
 		return sandbox_fail(m->error, SETUP_skeleton, r, "/etc/resolv.conf");
 
+	struct phases *phases = m->options->phases;
+
+	phases_mark(phases, "skeleton");
 	r = make_cgroups(s, m);
+	phases_mark(phases, "cgroups");
 	if (r == 0)
 		r = open_workspace(s, m);
 	if (r == 0)
 		r = set_limits(s, m);
 	if (r == 0)
-		r = open_template(m);
+		r = open_template(s, m);
 	if (r == 0)
 		r = make_filter(m);
 	if (r == 0)
 		r = call_launcher(s, m);
-	if (r == 0)
-		r = start_watching(s, m);
-	if (r == 0)
-		r = wait_ready(s, m);
-	if (r < 0)
-		return r;
-
-	r = make_status_fd(s);
-	return r < 0 ? sandbox_fail(m->error, SETUP_init, r, "epoll") : 0;
+	phases_mark(phases, "asked");
+	return r;
 }
 
 static void fill_request(const struct sandbox *s, const struct sandbox_options *o,
@@ -400,9 +404,9 @@ static void fill_request(const struct sandbox *s, const struct sandbox_options *
 	memcpy(request->id, s->id, sizeof(request->id));
 }
 
-int sandbox_create(struct launcher *l, const struct cgroup_root *root,
-		   const struct sandbox_options *options, struct sandbox **ret_sandbox,
-		   struct sandbox_error *ret_error)
+int sandbox_begin(struct launcher *l, const struct cgroup_root *root,
+		  const struct sandbox_options *options, struct sandbox **ret_sandbox,
+		  struct sandbox_error *ret_error)
 {
 	if (!id_is_valid(options->id))
 		return sandbox_fail(ret_error, SETUP_options, -EINVAL, "session id");
@@ -418,13 +422,77 @@ int sandbox_create(struct launcher *l, const struct cgroup_root *root,
 		.options = options,
 		.error = ret_error,
 		.init_cgroup_fd = -1,
-		.workspace_fd = -1,
-		.template_fd = -1,
-		.root_mount_fd = -1,
 		.filter_fd = -1,
 	};
+	s->launcher = l;
 	fill_request(s, options, &m.request);
 	int r = build(s, &m);
+	if (r < 0)
+		return r;
+
+	s->skeleton = l->skeleton;
+	*ret_sandbox = take(s);
+	return 0;
+}
+
+static void close_source(struct sandbox_source *from)
+{
+	cleanup_close_fd(&from->fd);
+	free(from->name);
+	*from = (struct sandbox_source){.fd = -1};
+}
+
+int sandbox_launched(struct sandbox *s, struct sandbox_error *ret_error)
+{
+	int r = launcher_wait(s->launcher, &s->launch);
+	if (r == 0 &&
+	    (s->launch.fds[LAUNCH_ANSWER_ROOT] < 0 || s->launch.fds[LAUNCH_ANSWER_PIDFD] < 0))
+		r = -EBADMSG;
+	if (r < 0)
+		return fail_launch(s, r, ret_error);
+
+	s->info.init_pid = s->launch.pid;
+	s->pidfd = take_fd(s->launch.fds[LAUNCH_ANSWER_PIDFD]);
+	cleanup(close_fd) int root_mount_fd = take_fd(s->launch.fds[LAUNCH_ANSWER_ROOT]);
+	close_source(&s->workspace);
+	close_source(&s->template);
+	return start_watching(s, root_mount_fd, ret_error);
+}
+
+int sandbox_ready(struct sandbox *s, struct sandbox_error *ret_error)
+{
+	int r = wait_ready(s, ret_error);
+	if (r < 0)
+		return r;
+
+	r = make_status_fd(s);
+	return r < 0 ? sandbox_fail(ret_error, SETUP_init, r, "epoll") : 0;
+}
+
+int sandbox_ready_fd(const struct sandbox *s)
+{
+	return s->status_fd >= 0 ? -1 : s->control_fd;
+}
+
+bool sandbox_is_current(struct sandbox *s)
+{
+	struct pollfd ended = {.fd = s->status_fd, .events = POLLIN};
+
+	return launcher_refresh(s->launcher) == 0 && s->skeleton == s->launcher->skeleton &&
+	       poll(&ended, 1, 0) == 0;
+}
+
+int sandbox_create(struct launcher *l, const struct cgroup_root *root,
+		   const struct sandbox_options *options, struct sandbox **ret_sandbox,
+		   struct sandbox_error *ret_error)
+{
+	cleanup(sandbox) struct sandbox *s = NULL;
+
+	int r = sandbox_begin(l, root, options, &s, ret_error);
+	if (r == 0)
+		r = sandbox_launched(s, ret_error);
+	if (r == 0)
+		r = sandbox_ready(s, ret_error);
 	if (r < 0)
 		return r;
 
@@ -474,11 +542,23 @@ void sandbox_exec_close(struct sandbox_exec *e)
 	*e = (struct sandbox_exec){.cgroup_fd = -1, .tty_fd = -1};
 }
 
+/* An answer that is still to come has to have a place. */
+static void forget_launch(struct sandbox *s)
+{
+	if (s->launch.is_asked)
+		launcher_wait(s->launcher, &s->launch);
+	for (size_t i = 0; i < LAUNCH_ANSWER_COUNT; i++)
+		cleanup_close_fd(&s->launch.fds[i]);
+	close_source(&s->workspace);
+	close_source(&s->template);
+}
+
 void sandbox_free(struct sandbox *s)
 {
 	if (!s)
 		return;
 
+	forget_launch(s);
 	if (s->made_cgroup) {
 		cgroup_kill(s->info.cgroup_fd, s->pidfd);
 		cgroup_remove(s->root_fd, s->id);

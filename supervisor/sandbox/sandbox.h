@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 struct launcher;
+struct phases;
 struct sandbox;
 
 /*
@@ -82,7 +83,9 @@ struct sandbox_options {
 	const char *id;				 /* session id: name of the cgroup, host name */
 	uint32_t slot;				 /* picks the range of host ids */
 	const char *workspace;			 /* host directory for /workspace, or NULL */
+	const int *workspace_fd;		 /* the same, opened already; NULL: by its name */
 	const struct sandbox_template *template; /* NULL: the root is made of the host's system */
+	int secrets_fd; /* detached mount for /run/secrets, borrowed; 0: none */
 	enum sandbox_net net;
 	bool workspace_for_root; /* files in /workspace belong to session root, not to agent (--user
 				    root) */
@@ -90,7 +93,16 @@ struct sandbox_options {
 	uint64_t upper_bytes;  /* size of the ephemeral upper; 0: 2 GiB */
 	uint64_t upper_inodes; /* 0: 1,000,000 */
 	struct sandbox_limits limits;
+	struct phases *phases; /* where the steps are marked; NULL: nowhere */
 };
+
+/* Each session has a range of the host's user ids: where that of @slot begins. */
+#define SANDBOX_UID_FIRST 0x20000000u
+#define SANDBOX_UIDS 65536
+static inline uint32_t sandbox_uid_base(uint32_t slot)
+{
+	return SANDBOX_UID_FIRST + slot * SANDBOX_UIDS;
+}
 
 struct sandbox_error {
 	const char *step; /* static: which step of the set-up */
@@ -115,9 +127,21 @@ struct sandbox_info {
 };
 
 /*
- * Build everything up to a running pid 1 that waits for commands. On failure nothing is left behind
- * and @ret_error tells the step. 0 or -errno.
+ * Build everything up to a running pid 1 that waits for commands, in three steps between which the
+ * caller may do other things: sandbox_begin asks for it, sandbox_launched waits until its processes
+ * and mounts are there (info is complete), sandbox_ready until pid 1 can take commands. A step that
+ * fails tells which in @ret_error; sandbox_free then leaves nothing. 0 or -errno.
  */
+int sandbox_begin(struct launcher *l, const struct cgroup_root *root,
+		  const struct sandbox_options *options, struct sandbox **ret_sandbox,
+		  struct sandbox_error *ret_error);
+int sandbox_launched(struct sandbox *s, struct sandbox_error *ret_error);
+int sandbox_ready(struct sandbox *s, struct sandbox_error *ret_error);
+/* Becomes readable when sandbox_ready would not wait; -1: it has returned already. */
+int sandbox_ready_fd(const struct sandbox *s);
+/* Its root is made of what the host has now, and it has not ended. */
+bool sandbox_is_current(struct sandbox *s);
+/* All three at once; on failure nothing is left behind. */
 int sandbox_create(struct launcher *l, const struct cgroup_root *root,
 		   const struct sandbox_options *options, struct sandbox **ret_sandbox,
 		   struct sandbox_error *ret_error);

@@ -21,6 +21,12 @@ struct sandbox_exec {
 	bool killed; /* its cgroup is gone */
 };
 
+/* What is mounted of the host. */
+struct sandbox_source {
+	int fd;	    /* a mount of it; -1 without */
+	char *name; /* owned; for an error */
+};
+
 struct sandbox {
 	struct sandbox_info info;
 	char id[LAUNCH_ID_MAX];
@@ -29,6 +35,10 @@ struct sandbox {
 	int pidfd;	/* of init */
 	int status_fd;	/* epoll: control_fd and wake_fd */
 	int wake_fd;	/* eventfd: readable while statuses are kept */
+	struct launcher *launcher;
+	struct launch launch;			   /* while it is made */
+	struct sandbox_source workspace, template; /* likewise */
+	uint64_t skeleton;			   /* what its root was made of */
 	struct limits limits;
 	bool made_cgroup, gone;
 	struct sandbox_exec execs[INIT_COMMANDS_MAX];

@@ -4,12 +4,12 @@
 #include "template_digest.h"
 
 #include "../record/cleanup.h"
+#include "../record/hash.h"
 #include "launch.h"
 #include "template_xattr.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <openssl/evp.h>
 #include <search.h>
 #include <stdbool.h>
 #include <string.h>
@@ -25,9 +25,8 @@ struct linked {
 };
 
 struct digest {
-	EVP_MD_CTX *whole, *stamp; /* whole NULL: the stamp alone */
-	EVP_MD_CTX *content;
-	char *buffer; /* of READ_ROOM */
+	struct hash whole, stamp;
+	char *buffer; /* of READ_ROOM; NULL: the stamp alone */
 	void *links;  /* tsearch: struct linked */
 	struct template_sum sum;
 	struct template_fault *fault;
@@ -50,30 +49,22 @@ static void free_link(void *node)
 
 static void cleanup_digest(struct digest *d)
 {
-	EVP_MD_CTX_free(d->whole);
-	EVP_MD_CTX_free(d->stamp);
-	EVP_MD_CTX_free(d->content);
 	free(d->buffer);
 	tdestroy(d->links, free_link);
 }
 
-static void put(EVP_MD_CTX *to, const void *bytes, size_t size)
-{
-	EVP_DigestUpdate(to, bytes, size);
-}
-
-static void put_number(EVP_MD_CTX *to, uint64_t value, size_t size)
+static void put_number(struct hash *to, uint64_t value, size_t size)
 {
 	unsigned char bytes[8];
 
 	for (size_t i = 0; i < size; i++)
 		bytes[i] = (unsigned char)(value >> (8 * i));
-	put(to, bytes, size);
+	hash_add(to, bytes, size);
 }
 
-static void put_text(EVP_MD_CTX *to, const char *text)
+static void put_text(struct hash *to, const char *text)
 {
-	put(to, text, strlen(text) + 1);
+	hash_add(to, text, strlen(text) + 1);
 }
 
 static void put_stamp(struct digest *d, const struct template_entry *e)
@@ -81,13 +72,13 @@ static void put_stamp(struct digest *d, const struct template_entry *e)
 	const struct stat *st = &e->st;
 	int64_t changed_ns = st->st_ctim.tv_sec * NS + st->st_ctim.tv_nsec;
 
-	put_text(d->stamp, e->path);
-	put_number(d->stamp, st->st_ino, 8);
-	put_number(d->stamp, st->st_mode, 4);
-	put_number(d->stamp, st->st_uid, 4);
-	put_number(d->stamp, st->st_gid, 4);
-	put_number(d->stamp, (uint64_t)st->st_size, 8);
-	put_number(d->stamp, (uint64_t)changed_ns, 8);
+	put_text(&d->stamp, e->path);
+	put_number(&d->stamp, st->st_ino, 8);
+	put_number(&d->stamp, st->st_mode, 4);
+	put_number(&d->stamp, st->st_uid, 4);
+	put_number(&d->stamp, st->st_gid, 4);
+	put_number(&d->stamp, (uint64_t)st->st_size, 8);
+	put_number(&d->stamp, (uint64_t)changed_ns, 8);
 	if (changed_ns > d->sum.changed_ns)
 		d->sum.changed_ns = changed_ns;
 	d->sum.entries++;
@@ -115,7 +106,8 @@ static int find_first(struct digest *d, const struct template_entry *e, const ch
 
 static int put_content(struct digest *d, const struct template_entry *e)
 {
-	unsigned char sum[32];
+	uint8_t sum[HASH_SIZE];
+	struct hash content;
 	uint64_t size = 0;
 	ssize_t n;
 	cleanup(close_fd) int fd = openat(
@@ -123,16 +115,16 @@ static int put_content(struct digest *d, const struct template_entry *e)
 
 	if (fd < 0)
 		return -errno;
-	EVP_DigestInit_ex(d->content, EVP_sha256(), NULL);
+	hash_begin(&content);
 	while ((n = read(fd, d->buffer, READ_ROOM)) > 0) {
-		put(d->content, d->buffer, (size_t)n);
+		hash_add(&content, d->buffer, (size_t)n);
 		size += (uint64_t)n;
 	}
 	if (n < 0)
 		return -errno;
-	EVP_DigestFinal_ex(d->content, sum, NULL);
-	put_number(d->whole, size, 8);
-	put(d->whole, sum, sizeof(sum));
+	hash_end(&content, sum);
+	put_number(&d->whole, size, 8);
+	hash_add(&d->whole, sum, sizeof(sum));
 	d->sum.bytes += size;
 	return 0;
 }
@@ -145,7 +137,7 @@ static int put_target(struct digest *d, const struct template_entry *e)
 	if (n < 0)
 		return -errno;
 	target[n] = 0;
-	put_text(d->whole, target);
+	put_text(&d->whole, target);
 	return 0;
 }
 
@@ -153,9 +145,9 @@ static int put_xattr(void *context, const char *name, const void *value, size_t 
 {
 	struct digest *d = context;
 
-	put_text(d->whole, name);
-	put_number(d->whole, size, 4);
-	put(d->whole, value, size);
+	put_text(&d->whole, name);
+	put_number(&d->whole, size, 4);
+	hash_add(&d->whole, value, size);
 	return 0;
 }
 
@@ -178,13 +170,13 @@ static int put_whole(struct digest *d, const struct template_entry *e)
 
 	if (r < 0)
 		return r;
-	put(d->whole, (char[]){first ? 'h' : type_of(st->st_mode)}, 1);
-	put_number(d->whole, st->st_mode & 07777, 2);
-	put_number(d->whole, st->st_uid, 4);
-	put_number(d->whole, st->st_gid, 4);
-	put_text(d->whole, e->path);
+	hash_add(&d->whole, (char[]){first ? 'h' : type_of(st->st_mode)}, 1);
+	put_number(&d->whole, st->st_mode & 07777, 2);
+	put_number(&d->whole, st->st_uid, 4);
+	put_number(&d->whole, st->st_gid, 4);
+	put_text(&d->whole, e->path);
 	if (first) {
-		put_text(d->whole, first);
+		put_text(&d->whole, first);
 		return 0;
 	}
 
@@ -193,10 +185,10 @@ static int put_whole(struct digest *d, const struct template_entry *e)
 	else if (S_ISLNK(st->st_mode))
 		r = put_target(d, e);
 	else if (S_ISCHR(st->st_mode) || S_ISBLK(st->st_mode))
-		put_number(d->whole, st->st_rdev, 8);
+		put_number(&d->whole, st->st_rdev, 8);
 	if (r == 0)
 		r = template_xattrs(e, put_xattr, d);
-	put(d->whole, "", 1);
+	hash_add(&d->whole, "", 1);
 	return r;
 }
 
@@ -209,22 +201,16 @@ static int visit(void *context, const struct template_entry *e)
 		return -EOVERFLOW;
 	}
 	put_stamp(d, e);
-	return d->whole ? put_whole(d, e) : 0;
+	return d->buffer ? put_whole(d, e) : 0;
 }
 
-static void hex_of(EVP_MD_CTX *from, char ret_hex[TEMPLATE_HEX])
+static void hex_of(struct hash *from, char ret_hex[TEMPLATE_HEX])
 {
-	unsigned char sum[32];
+	uint8_t sum[HASH_SIZE];
 
-	EVP_DigestFinal_ex(from, sum, NULL);
+	hash_end(from, sum);
 	for (size_t i = 0; i < sizeof(sum); i++)
 		snprintf(ret_hex + 2 * i, 3, "%02x", sum[i]);
-}
-
-static int start(EVP_MD_CTX **ret_context)
-{
-	*ret_context = EVP_MD_CTX_new();
-	return *ret_context && EVP_DigestInit_ex(*ret_context, EVP_sha256(), NULL) ? 0 : -ENOMEM;
 }
 
 static int sum_tree(int root_fd, bool whole, struct template_sum *ret_sum,
@@ -234,23 +220,18 @@ static int sum_tree(int root_fd, bool whole, struct template_sum *ret_sum,
 
 	ret_fault->what = NULL;
 	ret_fault->path[0] = 0;
-	int r = start(&d.stamp);
-	if (r == 0 && whole) {
-		r = start(&d.whole);
-		if (r == 0)
-			r = start(&d.content);
-		d.buffer = malloc(READ_ROOM);
-		if (!d.buffer)
-			r = -ENOMEM;
-	}
-	if (r == 0)
-		r = template_walk(root_fd, visit, &d, ret_fault);
+	hash_begin(&d.stamp);
+	hash_begin(&d.whole);
+	d.buffer = whole ? malloc(READ_ROOM) : NULL;
+	if (whole && !d.buffer)
+		return -ENOMEM;
+	int r = template_walk(root_fd, visit, &d, ret_fault);
 	if (r < 0)
 		return r;
 
-	hex_of(d.stamp, d.sum.stamp);
+	hex_of(&d.stamp, d.sum.stamp);
 	if (whole)
-		hex_of(d.whole, d.sum.digest);
+		hex_of(&d.whole, d.sum.digest);
 	*ret_sum = d.sum;
 	return 0;
 }

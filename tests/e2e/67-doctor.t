@@ -50,6 +50,18 @@ import json, sys
 print(*[c["state"] + " " + c["name"] for c in json.load(open(sys.argv[1]))["checks"]], sep="\n")' "$work/found")" \
 	"$(awk '/^[a-z]/ {print $1, $2}' "$work/text")"
 
+# The same before each session, with the state directory for a workspace.
+run --quiet -- true
+doctor --json "$state" >"$work/found"
+replay --kind session.start >"$work/start"
+check 'a session'"'"'s record has what is not ok, and the digest' python3 -c '
+import hashlib, json, sys
+start, found = json.load(open(sys.argv[1])), json.load(open(sys.argv[2]))
+assert start["degraded"] == [c["name"] for c in found["checks"] if c["state"] != "ok"], start["degraded"]
+lines = "".join(c["state"] + " " + c["name"] + "\n" for c in found["checks"])
+assert start["doctor_sha256"] == found["sha256"] == hashlib.sha256(lines.encode()).hexdigest(), found["sha256"]' "$work/start" "$work/found"
+rm -rf "$state" "$state".*
+
 # No trace.
 # In a namespace of its own, where no other program mounts anything meanwhile.
 unshare -m sh -c 'cat /proc/self/mountinfo; echo then; "$@" >/dev/null; cat /proc/self/mountinfo' sh \
@@ -96,7 +108,7 @@ doctor --json "$work/nowhere" >"$work/found"
 is 'one that is not there too' degraded "$(finding idmap)"
 
 mkdir "$work/alone"
-cp "$bin/vitrine" "$work/alone/vitrine"
+cp "$bin/vitrine" "$bin/vitrine-commands" "$work/alone/"
 "$work/alone/vitrine" doctor --state "$state" --json >"$work/found" 2>/dev/null && status=0 || status=$?
 is 'a client alone is not enough' '1 missing missing' "$status $(finding programs) $(finding sensors)"
 

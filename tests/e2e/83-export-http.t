@@ -94,6 +94,27 @@ wait_until 10 settled hec
 check 'hec: the bad event is left out, the others arrive' arrived services_collector_event "$last" 77
 is 'hec: and it is quarantined' 1 "$(status_of hec quarantined)"
 again
+printf '{"poison": 77, "silent": true}' >"$got/rules"
+start_exporter
+wait_until 10 settled hec
+check 'hec: where it does not say which, it is found by halving' arrived services_collector_event "$last" 77
+is 'hec: just that one' 1 "$(status_of hec quarantined)"
+is 'hec: and none twice' $((last - 1)) "$(wc -l <"$got/got.services_collector_event")"
+again '[{"status": 400, "body": {"text": "Incorrect index", "code": 7}}, {"status": 303}]'
+start_exporter
+wait_until 5 grep -q 'hec: paused: HTTP 400' "$work/exporter.log"
+ok $? 'hec: an index that is not there pauses it'
+wait_until 10 settled hec
+check 'hec: a redirect too, and nothing is lost by either' arrived services_collector_event "$last"
+is 'hec: or quarantined' 0 "$(status_of hec quarantined)"
+again
+printf '{"balanced": true}' >"$got/rules"
+configure "$(sink hec "$url" '"token": {"env": "TOKEN"}, "ack": true, "ack_poll_ms": 20, "ack_wait_s": 5')"
+start_exporter
+wait_until 10 settled hec
+check 'hec: behind a balancer it stays with one indexer' arrived services_collector_event "$last"
+is 'hec: and sends nothing twice' "$last" "$(wc -l <"$got/got.services_collector_event")"
+again
 configure "$(sink hec "$url" '"token": {"env": "TOKEN"}, "ack": true, "ack_poll_ms": 20, "ack_wait_s": 1')"
 start_exporter
 wait_until 10 settled hec

@@ -11,17 +11,19 @@ journal $one 300 >/dev/null
 
 # ---- sizes ----
 again
-printf '{"limit": 20000}' >"$got/rules"
-journal $one 7 big=100000 >/dev/null 2>&1
+printf '{"limit": 1000000}' >"$got/rules"
+journal $one 7 big=5000000 >/dev/null 2>&1
 last=$("$bin/vitrine" replay --state "$state" --json $one 2>/dev/null | wc -l)
 big=$("$bin/vitrine" replay --state "$state" --json $one 2>/dev/null | python3 -c '
 import json, sys
-print(*[r["seq"] for r in map(json.loads, sys.stdin) if len(r.get("data", "")) >= 100000])')
-configure "$(sink elastic "$url" '"include_output": true')"
+print(*[r["seq"] for r in map(json.loads, sys.stdin) if len(r.get("data", "")) >= 5000000])')
+configure "$(sink elastic "$url" '"include_output": true')" \
+	'{"name": "whole", "type": "file", "path": "'"$work/whole"'", "include_output": true, "batch_age_ms": 50}'
 start_exporter
-wait_until 10 settled elastic
+wait_until 10 settled elastic whole
 check '413: halved until it fits; what alone is too large is kept aside' arrived _bulk "$last" "$big"
 is '413: just that one' 1 "$(status_of elastic quarantined)"
+check 'a record of 5,000,000 bytes is one line of a file, and so is every other' whole "$work/whole" $one "$last"
 
 # ---- what only a person can set right ----
 for fault in 401 404 303; do

@@ -7,7 +7,8 @@ serves HEC (/services/collector), _bulk, OTLP (/v1/logs), a webhook (/hook) and 
 that it writes to DIR/port. What it takes is appended to DIR/got.PATH, a line "SESSION SEQ" each, checkpoints left out;
 what breaks a protocol goes to DIR/violations; with DIR/keep in place all bodies are kept, in DIR/body.PATH. DIR/faults is a list of what to do with the next requests, each used once: {"status": 503},
 {"reset": true}, {"hang": SECONDS}, {"items": {"1": 429}}, {"retry_after": "2"} beside a status. DIR/rules holds for all
-requests: {"limit": BYTES}, {"poison": SEQ}, {"down": true}, {"slow": SECONDS}.
+requests: {"limit": BYTES}, {"poison": SEQ}, with {"silent": true} without saying
+which, {"down": true}, {"slow": SECONDS}, {"balanced": true}: two indexers, told apart by a cookie.
 """
 import base64, gzip, hashlib, hmac, http.server, json, os, socket, socketserver, struct, sys, threading, time
 import urllib.parse
@@ -170,13 +171,15 @@ class Receiver(http.server.BaseHTTPRequestHandler):
             records.append(uid(item["event"]))
         poisoned = [i for i, r in enumerate(records) if r[1] == rules.get("poison")]
         if poisoned:
-            self.answer(400, {"text": "Invalid data format", "code": 6, "invalid-event-number": poisoned[0]})
+            self.answer(400, {"text": "Invalid data format", "code": 6,
+                              **({} if rules.get("silent") else {"invalid-event-number": poisoned[0]})})
             return
         self.take(records)
         with LOCK:
             number = len(ACKS)
             ACKS[number] = 0
-        self.answer(200, {"text": "Success", "code": 0, "ackId": number})
+        cookie = [("Set-Cookie", f"indexer={number}; Path=/")] if rules.get("balanced") else []
+        self.answer(200, {"text": "Success", "code": 0, "ackId": number}, cookie)
 
     def ack(self, question):
         rules = load("rules", {})
@@ -184,6 +187,8 @@ class Receiver(http.server.BaseHTTPRequestHandler):
         for number in question["acks"]:
             ACKS[number] += 1
             answers[str(number)] = ACKS[number] == 2 and not rules.get("no_acks")
+            if rules.get("balanced") and self.headers.get("Cookie") != f"indexer={number}":
+                answers[str(number)] = False  # it is the other one's
         note("asked", json.dumps(answers))
         self.answer(200, {"acks": answers})
 

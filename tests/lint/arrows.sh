@@ -12,6 +12,11 @@ allowed() {
 	"supervisor/redact supervisor/redact" | "supervisor/redact supervisor/record") ;;
 	"supervisor/capture supervisor/capture" | "supervisor/capture supervisor/redact") ;;
 	"supervisor/capture supervisor/record" | "supervisor/capture bpf") ;;
+	# Who counts needs the cells; and of rules of redaction the names alone.
+	"supervisor/metrics supervisor/metrics" | "supervisor/metrics supervisor/record") ;;
+	"supervisor/metrics supervisor/redact") [ "$2" = supervisor/redact/detector.h ] ;;
+	"supervisor/capture supervisor/metrics" | "exporters supervisor/metrics") ;;
+	"exporters/sinks supervisor/metrics") [ "$2" = supervisor/metrics/listen.h ] ;;
 	# The recorder and the names process speak the message format of the control protocol, and log as the daemon does.
 	"supervisor/capture supervisor") [ "$2" = supervisor/control.h ] || [ "$2" = supervisor/log.h ] ;;
 	# Of what a session was refused, and why, there is one table: that of the filter.
@@ -20,6 +25,7 @@ allowed() {
 	"supervisor supervisor"*) ;;
 	"supervisor replay") [ "$2" = replay/commands.h ] ;;
 	"replay replay" | "replay supervisor/record") ;;
+	"replay replay/screen" | "replay/screen replay" | "replay/screen replay/screen" | "replay/screen supervisor/record") ;;
 	"replay replay/formats" | "replay/formats replay" | "replay/formats replay/formats" | "replay/formats supervisor/record") ;;
 	"supervisor exporters") [ "$2" = exporters/commands.h ] ;;
 	"exporters exporters" | "exporters exporters/project" | "exporters exporters/sinks") ;;

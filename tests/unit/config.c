@@ -1,5 +1,6 @@
 /* The daemon's configuration and its deployment key. */
 #include "../../supervisor/config.h"
+#include "../../supervisor/deployment_key.h"
 
 #include "../../supervisor/jansson_cleanup.h"
 
@@ -61,7 +62,7 @@ static void options_override_the_file_and_the_file_the_defaults(void **state)
 	assert_string_equal(c.state, "/srv/b//");
 	assert_string_equal(c.socket, "/run/a");
 	assert_string_equal(c.key_file, "/srv/b.key");
-	assert_int_equal(c.rings, 4);
+	assert_int_equal(c.rings, 8);
 	config_free(&c);
 }
 
@@ -88,12 +89,12 @@ static void the_key_is_made_once_and_kept(void **state)
 	struct stat st;
 	uint8_t first[32] = {0}, second[32] = {0}, zero[32] = {0};
 
-	assert_int_equal(config_load_key(p->key, first, &f), 0);
+	assert_int_equal(deployment_key_load(p->key, first, &f), 0);
 	assert_int_equal(stat(p->key, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0600);
 	assert_int_equal(st.st_size, 32);
 	assert_int_equal(st.st_nlink, 1);
-	assert_int_equal(config_load_key(p->key, second, &f), 0);
+	assert_int_equal(deployment_key_load(p->key, second, &f), 0);
 	assert_memory_equal(first, second, 32);
 	assert_memory_not_equal(first, zero, 32);
 }
@@ -105,13 +106,46 @@ static void a_key_that_others_may_read_or_that_is_short_is_refused(void **state)
 	uint8_t key[32];
 
 	write_file(p->key, "0123456789abcdef0123456789abcdef", 32, 0644);
-	assert_int_equal(config_load_key(p->key, key, &f), -EPERM);
+	assert_int_equal(deployment_key_load(p->key, key, &f), -EPERM);
 	write_file(p->key, "short", 5, 0600);
-	assert_int_equal(config_load_key(p->key, key, &f), -EINVAL);
+	assert_int_equal(deployment_key_load(p->key, key, &f), -EINVAL);
 	unlink(p->key);
 	assert_int_equal(symlink("/etc/passwd", p->key), 0);
-	assert_true(config_load_key(p->key, key, &f) < 0);
-	assert_int_equal(config_load_key("/no/such/dir/key", key, &f), -ENOENT);
+	assert_true(deployment_key_load(p->key, key, &f) < 0);
+	assert_int_equal(deployment_key_load("/no/such/dir/key", key, &f), -ENOENT);
+}
+
+static int count_keys(void *context, const uint8_t key[32], const char *id)
+{
+	size_t *count = context;
+
+	(void)key;
+	assert_int_equal(strlen(id), DEPLOYMENT_KEY_ID);
+	(*count)++;
+	return 0;
+}
+
+/* A new key takes the place, and the old one stays where its id says. */
+static void a_key_can_be_replaced(void **state)
+{
+	struct place *p = *state;
+	char old_id[DEPLOYMENT_KEY_ID + 1], new_id[DEPLOYMENT_KEY_ID + 1], path[PATH_MAX];
+	uint8_t before[32], after[32], kept[32];
+	size_t count = 0;
+	struct fault f;
+
+	assert_int_equal(deployment_key_rotate(p->key, old_id, new_id, &f), -ENOENT);
+	assert_int_equal(deployment_key_load(p->key, before, &f), 0);
+	assert_int_equal(deployment_key_rotate(p->key, old_id, new_id, &f), 0);
+	assert_string_not_equal(old_id, new_id);
+	assert_int_equal(deployment_key_load(p->key, after, &f), 0);
+	assert_memory_not_equal(before, after, 32);
+	snprintf(path, sizeof(path), "%s.%s", p->key, old_id);
+	assert_int_equal(deployment_key_load(path, kept, &f), 0);
+	assert_memory_equal(before, kept, 32);
+	assert_int_equal(deployment_key_each(p->key, count_keys, &count, &f), 0);
+	assert_int_equal(count, 2);
+	unlink(path);
 }
 
 int main(void)
@@ -120,6 +154,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(options_override_the_file_and_the_file_the_defaults,
 						make_place, remove_place),
 		cmocka_unit_test_setup_teardown(bad_values_are_refused, make_place, remove_place),
+		cmocka_unit_test_setup_teardown(a_key_can_be_replaced, make_place, remove_place),
 		cmocka_unit_test_setup_teardown(the_key_is_made_once_and_kept, make_place,
 						remove_place),
 		cmocka_unit_test_setup_teardown(

@@ -2,6 +2,7 @@
  * The exporter's configuration: what is refused, where it stands, and what comes of what is not.
  */
 #include "exporters/export_config.h"
+#include "exporters/export_schema.h"
 #include "exporters/place.h"
 
 #include <errno.h>
@@ -105,12 +106,78 @@ static void keys_are_found_where_they_stand(void **state)
 	assert_int_equal(place_line(text, 0, ""), 1);
 }
 
+static void the_published_schema_is_that_of_the_tables(void **state)
+{
+	json_error_t e;
+	json_t *made = export_schema();
+	json_t *published = json_load_file("docs/export.schema.json", 0, &e);
+	const json_t *sinks = json_object_get(json_object_get(made, "properties"), "sinks");
+	const json_t *kinds = json_object_get(json_object_get(sinks, "items"), "oneOf");
+
+	(void)state;
+	if (!published)
+		fail_msg("docs/export.schema.json: %s", e.text);
+	if (!json_equal(made, published))
+		fail_msg("docs/export.schema.json is not what `vitrine-export --schema` prints");
+	for (size_t i = 0; sink_types[i]; i++) {
+		const json_t *kind = json_array_get(kinds, i);
+
+		assert_string_equal(json_string_value(json_object_get(kind, "title")),
+				    sink_types[i]->name);
+		for (const struct knob *k = sink_types[i]->knobs; k->name; k++)
+			assert_non_null(
+				json_object_get(json_object_get(kind, "properties"), k->name));
+	}
+	json_decref(made);
+	json_decref(published);
+}
+
+static void parse_with_files(const char *text, struct export_config *ret_config)
+{
+	struct knob_fault f = {0};
+
+	if (export_config_parse("c.json", text, strlen(text), true, ret_config, &f))
+		fail_msg("%s", f.text);
+}
+
+/* What a reload leaves alone: equal keys in any order, and equal secrets. */
+static void the_same_sink_is_known_again(void **state)
+{
+	static const char hec[] = "{\"sinks\": [{\"name\": \"a\", \"type\": \"hec\", "
+				  "\"url\": \"http://h\", \"token\": {\"env\": \"SECRET\"}}]}";
+	static const char other[] = "{\"sinks\": [{\"token\": {\"env\": \"SECRET\"}, "
+				    "\"url\": \"http://h\", \"type\": \"hec\", \"name\": \"a\", "
+				    "\"concurrency\": 1}]}";
+	static const char changed[] = "{\"sinks\": [{\"name\": \"a\", \"type\": \"hec\", "
+				      "\"url\": \"http://h\", \"concurrency\": 2, "
+				      "\"token\": {\"env\": \"SECRET\"}}]}";
+	struct export_config first, second;
+
+	(void)state;
+	setenv("SECRET", "one", 1);
+	parse_with_files(hec, &first);
+	parse_with_files(other, &second);
+	assert_true(sink_config_equals(&first.sinks[0], &second.sinks[0]));
+	export_config_free(&second);
+	parse_with_files(changed, &second);
+	assert_int_equal(second.sinks[0].concurrency, 2);
+	assert_false(sink_config_equals(&first.sinks[0], &second.sinks[0]));
+	export_config_free(&second);
+	setenv("SECRET", "two", 1);
+	parse_with_files(hec, &second);
+	assert_false(sink_config_equals(&first.sinks[0], &second.sinks[0]));
+	export_config_free(&second);
+	export_config_free(&first);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_wrong_is_named_with_its_line),
 		cmocka_unit_test(defaults_and_filters_are_what_they_say),
 		cmocka_unit_test(keys_are_found_where_they_stand),
+		cmocka_unit_test(the_published_schema_is_that_of_the_tables),
+		cmocka_unit_test(the_same_sink_is_known_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 #include "../../bpf/wire.h"
 #include "../../supervisor/capture/clock.h"
 #include "../../supervisor/record/cleanup.h"
+#include "../../supervisor/record/jansson_cleanup.h"
 #include "../../supervisor/record/reader.h"
 #include "kernel_ring.h"
 
@@ -67,6 +68,7 @@ static inline void start_recorder(struct recorder_world *w)
 	if (w->pid == 0) {
 		struct log log;
 
+		json_set_up();
 		close(sockets[0]);
 		signal(SIGPIPE, SIG_IGN);
 		fcntl(sockets[1], F_SETFL, O_NONBLOCK);
@@ -187,13 +189,42 @@ static inline void open_session(struct recorder_world *w, const char *on_loss)
 	expect_good(w, "opened");
 }
 
+/* A command with standard input and output; @ret_fds: where it writes, where its client reads. */
+static inline void start_command(struct recorder_world *w, int ret_fds[2])
+{
+	int in[2], from[2], to[2];
+
+	assert_int_equal(pipe2(in, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(from, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(to, O_CLOEXEC), 0);
+	ask(w,
+	    json_pack("{s:s, s:s, s:i, s:i, s:b}", "request", "exec", "session", SESSION, "exec", 1,
+		      "cgroup", 777, "tty", false),
+	    "stdin_from", in[0], "stdin_to", to[1], "stdout_from", from[0], "stdout_to", to[1],
+	    NULL);
+	expect_good(w, "execed");
+	close(in[0]);
+	close(in[1]);
+	close(from[0]);
+	close(to[1]);
+	ret_fds[0] = from[1];
+	ret_fds[1] = to[0];
+}
+
 static inline json_t *close_session(struct recorder_world *w)
 {
 	ask(w,
 	    json_pack("{s:s, s:s, s:{s:s, s:i}}", "request", "close", "session", SESSION, "fields",
 		      "reason", "exit", "exit_code", 0),
 	    NULL);
-	return expect_reply(w, "closed");
+	json_t *body = answer(w);
+
+	if (strcmp(json_string_value(json_object_get(body, "reply")), "closing") == 0) {
+		json_decref(body);
+		body = answer(w);
+	}
+	assert_string_equal(json_string_value(json_object_get(body, "reply")), "closed");
+	return body;
 }
 
 static inline void expect_counts(const json_t *closed, const char *class, int produced,
@@ -337,7 +368,7 @@ static inline size_t find_kind(const struct recorder_world *w, enum event_kind k
 	return 0;
 }
 
-static const char *text_of(const struct recorder_world *w, enum event_kind kind)
+static inline const char *text_of(const struct recorder_world *w, enum event_kind kind)
 {
 	return w->texts[find_kind(w, kind)];
 }
@@ -346,6 +377,7 @@ static inline int set_up(void **state)
 {
 	struct recorder_world *w = calloc(1, sizeof(*w));
 
+	assert_non_null(w);
 	strcpy(w->dir, "/tmp/vitrine-recordings-XXXXXX");
 	assert_non_null(mkdtemp(w->dir));
 	assert_int_equal(mount("none", w->dir, "tmpfs", 0, "size=4m"), 0);

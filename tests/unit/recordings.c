@@ -3,28 +3,6 @@
 
 #include <sched.h>
 
-/* A command with standard input and output; @ret_fds: where it writes, where its client reads. */
-static void start_command(struct recorder_world *w, int ret_fds[2])
-{
-	int in[2], from[2], to[2];
-
-	assert_int_equal(pipe2(in, O_CLOEXEC), 0);
-	assert_int_equal(pipe2(from, O_CLOEXEC), 0);
-	assert_int_equal(pipe2(to, O_CLOEXEC), 0);
-	ask(w,
-	    json_pack("{s:s, s:s, s:i, s:i, s:b}", "request", "exec", "session", SESSION, "exec", 1,
-		      "cgroup", 777, "tty", false),
-	    "stdin_from", in[0], "stdin_to", to[1], "stdout_from", from[0], "stdout_to", to[1],
-	    NULL);
-	expect_good(w, "execed");
-	close(in[0]);
-	close(in[1]);
-	close(from[0]);
-	close(to[1]);
-	ret_fds[0] = from[1];
-	ret_fds[1] = to[0];
-}
-
 /* It writes @text and ends; its client gets the same. */
 static void finish_command(struct recorder_world *w, const int fds[2], const char *text)
 {

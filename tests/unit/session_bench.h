@@ -6,6 +6,8 @@
 
 #include "pretended_host.h"
 
+#include "../../supervisor/grant.h"
+
 #include "../../supervisor/jansson_cleanup.h"
 
 #include <errno.h>
@@ -20,6 +22,7 @@
 struct bench {
 	char dir[64];
 	struct host host;
+	struct metrics_daemon metrics;
 	struct session *session;
 	int fds_before;
 };
@@ -64,6 +67,7 @@ static int set_up(void **state)
 	fake.status_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	strcpy(b->dir, "/tmp/vitrine-session-XXXXXX");
 	assert_non_null(mkdtemp(b->dir));
+	b->host.metrics = &b->metrics;
 	b->host.sessions_fd = open(b->dir, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
 	b->host.recorder_uid = geteuid();
 	b->host.recorder_gid = getegid();
@@ -132,6 +136,7 @@ static int tear_down(void **state)
 static int start_limited(struct bench *b, json_t *limits, struct fault *f)
 {
 	struct session_request request;
+	const struct grant all = {0};
 	struct ucred asker = {.uid = 0};
 	struct session_client client = {.context = b, .started = on_started, .ended = on_ended};
 	cleanup(json) json_t *body =
@@ -140,7 +145,7 @@ static int start_limited(struct bench *b, json_t *limits, struct fault *f)
 	cleanup(close_fd) int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	int fds[3] = {null, null, null};
 
-	assert_int_equal(session_request_parse(body, &request, f), 0);
+	assert_int_equal(session_request_parse(body, &all, -1, &request, f), 0);
 	return session_start(&b->host, &request, &asker, fds, &client, &b->session, f);
 }
 

@@ -1,6 +1,8 @@
 /* Requests to run a session: what is taken, what is refused, and what becomes of secrets. */
 #include "../../supervisor/session_request.h"
 
+#include "../../supervisor/grant.h"
+
 #include "../../supervisor/control.h"
 #include "../../supervisor/jansson_cleanup.h"
 
@@ -17,7 +19,9 @@ static int parse(const char *text, struct session_request *r, struct fault *f)
 
 	if (!body)
 		fail_msg("%s: %s", text, e.text);
-	return session_request_parse(body, r, f);
+	const struct grant all = {0};
+
+	return session_request_parse(body, &all, -1, r, f);
 }
 
 static const char *env_of(const struct session_request *r, const char *name)
@@ -164,7 +168,14 @@ static void a_secret_reaches_the_environment_and_no_error(void **state)
 			       "[{\"name\": \"TOKEN\", \"value\": \"correct-horse\"}]}",
 			       &r, &f),
 			 0);
-	assert_string_equal(env_of(&r, "TOKEN"), "correct-horse");
+	cleanup(free) const char **env = session_secrets_env(&r.secrets, r.env);
+	size_t found = 0;
+
+	for (size_t i = 0; env[i]; i++) {
+		found += !strcmp(env[i], "TOKEN=correct-horse");
+		assert_string_not_equal(env[i], "TOKEN=x");
+	}
+	assert_int_equal(found, 1);
 	assert_null(strstr(r.policy.recorded, "correct-horse"));
 	session_request_free(&r);
 
@@ -177,6 +188,35 @@ static void a_secret_reaches_the_environment_and_no_error(void **state)
 	assert_non_null(strstr(f.text, "TOKEN"));
 }
 
+/* The policy says how, the request what. */
+static void a_secret_can_be_a_file(void **state)
+{
+	(void)state;
+	struct session_request r;
+	struct fault f = {0};
+
+	assert_int_equal(
+		parse("{\"command\": [\"a\"], \"secrets\": [{\"name\": \"K\", \"value\": "
+		      "{\"b64\": \"MTIzNDU2NzgA\"}}], \"policy\": {\"secrets\": [{\"name\": \"K\", "
+		      "\"source\": \"fd:7\", \"as\": \"file\", \"mode\": \"0440\", \"owner\": "
+		      "\"root\", \"only\": \"/usr/bin/git\", \"ttl\": \"10m\", \"path\": "
+		      "\"/run/secrets/a/b\"}]}}",
+		      &r, &f),
+		0);
+	const struct session_secret *secret = &r.secrets.items[0];
+
+	assert_int_equal(r.secrets.count, 1);
+	assert_true(secret->delivery.as_file && secret->delivery.for_root);
+	assert_int_equal(secret->delivery.mode, 0440);
+	assert_int_equal(secret->delivery.ttl_ms, 600000);
+	assert_string_equal(secret->delivery.only, "/usr/bin/git");
+	assert_string_equal(secret->path, "/run/secrets/a/b");
+	assert_string_equal(secret->entry, "K_FILE=/run/secrets/a/b");
+	assert_int_equal(secret->size, 9);
+	assert_memory_equal(secret->value, "12345678\0", 9);
+	session_request_free(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -185,6 +225,7 @@ int main(void)
 		cmocka_unit_test(carries_bytes_that_are_not_text),
 		cmocka_unit_test(refuses_with_the_name_of_what_is_wrong),
 		cmocka_unit_test(a_secret_reaches_the_environment_and_no_error),
+		cmocka_unit_test(a_secret_can_be_a_file),
 	};
 
 	return cmocka_run_group_tests_name("session_request", tests, NULL, NULL);

@@ -3,7 +3,10 @@
  */
 #include "message.h"
 
+#include "../supervisor/record/printable.h"
+
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 int message_open(struct message *m)
@@ -23,8 +26,11 @@ void message_close(struct message *m)
 
 static struct bytes written(struct message *m)
 {
-	fflush(m->pen.out);
-	return (struct bytes){m->text, (size_t)ftello(m->pen.out)};
+	bool is_whole = !fflush(m->pen.out) && !ferror(m->pen.out);
+
+	clearerr(m->pen.out);
+	return is_whole ? (struct bytes){m->text, (size_t)ftello(m->pen.out)}
+			: bytes_of("(no memory for this text)");
 }
 
 struct bytes message_of(struct message *m, const struct event *e)

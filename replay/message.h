@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "../line.h"
+#include "line.h"
 
 struct message {
 	struct pen pen;

@@ -9,7 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const places[] = {"", "/../libexec/vitrine", "/../sbin", "/../bin"};
+static const char *const places[] = {"",	"/../libexec/vitrine", "/../sbin",
+				     "/../bin", "/../../sbin",	       "/../../bin"};
 
 int install_find(const char *program, char ret_dir[PATH_MAX])
 {

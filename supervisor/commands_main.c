@@ -1,0 +1,126 @@
+/*
+ * vitrine-commands: the command line. A table of commands, and the commands that speak of the table
+ * itself.
+ */
+#include "../exporters/commands.h"
+#include "../replay/commands.h"
+#include "announce.h"
+#include "record/manual.h"
+
+#include <string.h>
+
+extern const struct command command_run;
+extern const struct command command_kill;
+extern const struct command command_policy;
+extern const struct command command_redact;
+extern const struct command command_seccomp;
+extern const struct command command_template;
+extern const struct command command_hold;
+extern const struct command command_retention;
+extern const struct command command_doctor;
+extern const struct command command_help;
+extern const struct command command_version;
+
+/* clang-format off */
+static const struct program vitrine = {
+	.name = "vitrine",
+	.version = VITRINE_VERSION,
+	.summary = "run a program in a glass case, and keep a record of what it did",
+	.description =
+		"vitrine runs an AI agent, or any program, in a sandbox, and keeps a record of what it did that the "
+		"program can neither miss, bend nor erase: the kernel and the supervisor see, nothing inside the "
+		"session writes.\n\n"
+		"A session is one run. Its record is a journal of events below the state directory; it can be read "
+		"while the session runs and afterwards, without a daemon.",
+	.commands = (const struct command *const[]){
+		&command_run, &command_kill, &command_ps, &command_show, &command_replay, &command_tree,
+		&command_files, &command_hosts, &command_lineage, &command_diff, &command_stats, &command_report, &command_search,
+		&command_note,
+		&command_export, &command_policy, &command_redact, &command_schema,
+		&command_verify, &command_keys, &command_prove, &command_bundle, &command_import, &command_hold, &command_retention, &command_compliance,
+		&command_template, &command_seccomp, &command_doctor,
+		&command_help, &command_version, NULL},
+	.before = announce_reading,
+	.sections = (const struct command_section[]){
+		{"EXAMPLES",
+		 "Run a build in a session of its own, and read what it did.\n\n"
+		 "  vitrine run --name build --workspace . -- make -j4\n"
+		 "  vitrine replay build\n\n"
+		 "List sessions, and look at the last one.\n\n"
+		 "  vitrine ps\n"
+		 "  vitrine show last"},
+		{"FILES",
+		 "/var/lib/vitrine: the state directory, with one directory for each session below sessions/."},
+		{0},
+	},
+};
+/* clang-format on */
+
+struct help_options {
+	bool man, completion;
+};
+
+static int help_run(const void *values, int argument_count, char **arguments)
+{
+	const struct help_options *options = values;
+	const struct command *c = NULL;
+	char called[128];
+
+	if (argument_count) {
+		c = program_find(&vitrine, arguments[0]);
+		if (!c) {
+			fprintf(stderr,
+				"vitrine help: there is no such command; try 'vitrine help'\n");
+			return COMMAND_STATUS_USAGE;
+		}
+		snprintf(called, sizeof(called), "%s %s", vitrine.name, c->name);
+	}
+	if (options->completion)
+		manual_write_completion(stdout, &vitrine);
+	else if (options->man && c)
+		manual_write_command_page(stdout, &vitrine, c, 1);
+	else if (options->man)
+		manual_write_program_page(stdout, &vitrine, 1);
+	else if (c)
+		manual_write_command(stdout, called, c);
+	else
+		manual_write_program(stdout, &vitrine);
+	return 0;
+}
+
+static int version_run(const void *values, int argument_count, char **arguments)
+{
+	(void)values;
+	(void)argument_count;
+	(void)arguments;
+	printf("%s %s\n", vitrine.name, vitrine.version);
+	return 0;
+}
+
+/* clang-format off */
+const struct command command_help = {
+	.name = "help",
+	.summary = "say how vitrine or one of its commands is used",
+	.positional = "[COMMAND]",
+	.positional_max = 1,
+	.options = (const struct command_option[]){
+		{"man", 0, NULL, "as a manual page, in roff", OPTION_FLAG, offsetof(struct help_options, man)},
+		{"completion", 0, NULL, "print a completion script for bash instead", OPTION_FLAG,
+		 offsetof(struct help_options, completion)},
+		{0},
+	},
+	.values_size = sizeof(struct help_options),
+	.run = help_run,
+};
+/* clang-format on */
+
+const struct command command_version = {
+	.name = "version",
+	.summary = "print the version",
+	.run = version_run,
+};
+
+int main(int argc, char **argv)
+{
+	return program_main(&vitrine, argc, argv);
+}

@@ -1,0 +1,275 @@
+/*
+ * An entry is asked for, then ready, then taken. One that ends by itself, or whose root the host
+ * has outdated since, is taken apart; what cannot be made is tried again seldom.
+ */
+#include "pool.h"
+
+#include "record/cleanup.h"
+#include "session_dir.h"
+#include "session_state.h"
+#include "slot.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define AGAIN_US 1000000 /* after one that could not be made, or died */
+#define QUIET_US 10000	 /* after one was taken: its session has the processors to itself */
+
+struct entry {
+	struct entry *next;
+	struct pool *pool;
+	struct pool_lease lease;
+	bool is_ready;
+	sd_event_source *source; /* it gets ready; then: it ends */
+};
+
+struct pool {
+	struct host *host;
+	uint32_t size, count, ready;
+	struct entry *entries;
+	sd_event_source *idle, *again;
+	bool has_failed; /* which was told */
+};
+
+/* What a session gets that asks for nothing. */
+static struct sandbox_options plain_options(void)
+{
+	return (struct sandbox_options){.net = SANDBOX_NET_NONE};
+}
+
+static bool are_plain(const struct sandbox_options *options)
+{
+	struct sandbox_options plain, asked;
+
+	memset(&plain, 0, sizeof(plain));
+	memcpy(&asked, options, sizeof(asked));
+	plain.net = SANDBOX_NET_NONE;
+	asked.id = NULL;
+	asked.slot = 0;
+	asked.phases = NULL;
+	return memcmp(&asked, &plain, sizeof(plain)) == 0;
+}
+
+/* ---- an entry ---- */
+
+static void free_entry(struct entry *e)
+{
+	sd_event_source_disable_unref(e->source);
+	sandbox_free(e->lease.sandbox);
+	cleanup_close_fd(&e->lease.slot_fd);
+	free(e);
+}
+
+static void unlink_entry(struct entry *e)
+{
+	struct pool *p = e->pool;
+
+	for (struct entry **at = &p->entries; *at; at = &(*at)->next)
+		if (*at == e) {
+			*at = e->next;
+			p->count--;
+			p->ready -= e->is_ready;
+			return;
+		}
+}
+
+static void drop_entry(struct entry *e)
+{
+	unlink_entry(e);
+	free_entry(e);
+}
+
+/* ---- making ---- */
+
+static int on_again(sd_event_source *source, uint64_t now_us, void *context)
+{
+	struct pool *p = context;
+
+	(void)source, (void)now_us;
+	p->again = sd_event_source_disable_unref(p->again);
+	sd_event_source_set_enabled(p->idle, SD_EVENT_ONESHOT);
+	return 0;
+}
+
+static void make_more(struct pool *p)
+{
+	if (p->count < p->size && !p->again)
+		sd_event_source_set_enabled(p->idle, SD_EVENT_ONESHOT);
+}
+
+/* At once where few are left, else when it is quiet. */
+static void make_soon(struct pool *p)
+{
+	if (p->ready > p->size / 2 && !p->again)
+		sd_event_add_time_relative(p->host->loop, &p->again, CLOCK_MONOTONIC, QUIET_US, 0,
+					   on_again, p);
+	else if (p->again && !p->has_failed)
+		sd_event_source_set_time_relative(p->again, QUIET_US);
+	else
+		make_more(p);
+}
+
+static void make_later(struct pool *p, const char *why)
+{
+	if (!p->has_failed)
+		log_write(&p->host->log, LOG_LEVEL_WARNING, "the pool: %s", why);
+	p->has_failed = true;
+	if (!p->again)
+		sd_event_add_time_relative(p->host->loop, &p->again, CLOCK_MONOTONIC, AGAIN_US, 0,
+					   on_again, p);
+}
+
+/* An entry that nobody has taken says something: it has ended. */
+static int on_end(sd_event_source *source, int fd, uint32_t events, void *context)
+{
+	struct entry *e = context;
+	struct pool *p = e->pool;
+
+	(void)source, (void)fd, (void)events;
+	drop_entry(e);
+	make_later(p, "a sandbox that waited for a session ended");
+	return 0;
+}
+
+static int watch(struct entry *e, int fd, sd_event_io_handler_t handler)
+{
+	e->source = sd_event_source_disable_unref(e->source);
+	int r = sd_event_add_io(e->pool->host->loop, &e->source, fd, EPOLLIN, handler, e);
+
+	if (r >= 0)
+		r = sd_event_source_set_priority(e->source, SD_EVENT_PRIORITY_IDLE);
+	return r < 0 ? r : 0;
+}
+
+static int on_ready(sd_event_source *source, int fd, uint32_t events, void *context)
+{
+	struct entry *e = context;
+	struct pool *p = e->pool;
+	struct sandbox_error error = {0};
+
+	(void)source, (void)fd, (void)events;
+	int r = sandbox_launched(e->lease.sandbox, &error);
+	if (r == 0)
+		r = sandbox_ready(e->lease.sandbox, &error);
+	if (r == 0)
+		r = sandbox_prepare_exec(e->lease.sandbox, SESSION_EXEC, &e->lease.exec_cgroup);
+	if (r == 0)
+		r = watch(e, sandbox_status_fd(e->lease.sandbox), on_end);
+	if (r < 0) {
+		drop_entry(e);
+		make_later(p, error.text[0] ? error.text : strerror(-r));
+		return 0;
+	}
+	e->is_ready = true;
+	p->ready++;
+	p->has_failed = false;
+	make_more(p);
+	return 0;
+}
+
+static int begin(struct entry *e, struct sandbox_error *error)
+{
+	struct host *h = e->pool->host;
+	struct sandbox_options options = plain_options();
+	int r = session_dir_make_id(e->lease.id);
+
+	if (r == 0)
+		r = slot_take(SLOT_FILE, SESSION_SLOTS, h->slot_hint, &e->lease.slot,
+			      &e->lease.slot_fd);
+	if (r < 0)
+		return r;
+	h->slot_hint = e->lease.slot + 1;
+	options.id = e->lease.id;
+	options.slot = e->lease.slot;
+	r = sandbox_begin(h->launcher, &h->cgroups, &options, &e->lease.sandbox, error);
+	return r < 0 ? r : watch(e, sandbox_ready_fd(e->lease.sandbox), on_ready);
+}
+
+static int on_idle(sd_event_source *source, void *context)
+{
+	struct pool *p = context;
+	struct sandbox_error error = {0};
+	struct entry *e = p->count < p->size ? calloc(1, sizeof(*e)) : NULL;
+
+	(void)source;
+	if (!e)
+		return 0;
+	*e = (struct entry){.pool = p, .lease = {.slot_fd = -1}, .next = p->entries};
+	p->entries = e;
+	p->count++;
+	int r = begin(e, &error);
+	if (r < 0) {
+		drop_entry(e);
+		make_later(p, error.text[0] ? error.text : strerror(-r));
+	}
+	return 0;
+}
+
+/* ---- life ---- */
+
+int pool_open(struct host *h, uint32_t size, struct pool **ret_pool)
+{
+	struct pool *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	p->host = h;
+	p->size = size;
+	int r = sd_event_add_defer(h->loop, &p->idle, on_idle, p);
+	if (r >= 0)
+		r = sd_event_source_set_priority(p->idle, SD_EVENT_PRIORITY_IDLE);
+	if (r < 0) {
+		pool_close(p);
+		return r;
+	}
+	*ret_pool = p;
+	return 0;
+}
+
+void pool_close(struct pool *p)
+{
+	if (!p)
+		return;
+	while (p->entries)
+		drop_entry(p->entries);
+	sd_event_source_disable_unref(p->idle);
+	sd_event_source_disable_unref(p->again);
+	free(p);
+}
+
+static struct entry *find_ready(struct pool *p)
+{
+	for (struct entry *e = p->entries; e; e = e->next)
+		if (e->is_ready)
+			return e;
+	return NULL;
+}
+
+bool pool_take(struct pool *p, const struct sandbox_options *options, struct pool_lease *ret_lease)
+{
+	struct entry *e;
+
+	if (!p || !are_plain(options))
+		return false;
+	while ((e = find_ready(p)) && !sandbox_is_current(e->lease.sandbox))
+		drop_entry(e);
+	if (e)
+		unlink_entry(e);
+	make_soon(p);
+	if (!e)
+		return false;
+	*ret_lease = e->lease;
+	e->lease = (struct pool_lease){.slot_fd = -1};
+	free_entry(e);
+	return true;
+}
+
+uint32_t pool_size(const struct pool *p)
+{
+	return p ? p->size : 0;
+}
+
+uint32_t pool_ready(const struct pool *p)
+{
+	return p ? p->ready : 0;
+}

@@ -1,0 +1,31 @@
+/*
+ * Sandboxes that are made ahead: cgroups, namespaces, root, devices, and an init that waits for its
+ * command. Each serves one session, which takes it with its id and its slot; nobody has been in it
+ * before. They are made one at a time, when the loop has nothing else to do.
+ */
+#pragma once
+
+#include "host.h"
+#include "record/store.h"
+
+struct pool;
+
+/* What a session takes over. */
+struct pool_lease {
+	char id[SESSION_ID_LENGTH + 1];
+	uint32_t slot;
+	int slot_fd;
+	struct sandbox *sandbox; /* ready */
+	uint64_t exec_cgroup;	 /* of its first command, prepared */
+};
+
+/* Keep @size of them. 0 or -errno. */
+int pool_open(struct host *h, uint32_t size, struct pool **ret_pool);
+/* Take all of them apart. NULL is allowed. */
+void pool_close(struct pool *p);
+
+/* One that is what @options ask for (id and slot apart), or false. @p may be NULL. */
+bool pool_take(struct pool *p, const struct sandbox_options *options, struct pool_lease *ret_lease);
+
+uint32_t pool_size(const struct pool *p);
+uint32_t pool_ready(const struct pool *p);
