@@ -5,6 +5,7 @@
 
 #include "../supervisor/record/checkpoints.h"
 #include "../supervisor/record/cleanup.h"
+#include "../supervisor/record/reader.h"
 #include "../supervisor/record/segment.h"
 #include "file_text.h"
 #include "tar.h"
@@ -57,6 +58,27 @@ static int add_files(struct members *m, int dir_fd)
 		segment_name(number, "", name);
 		r = add(m, name, dir_fd, NULL, 0);
 	}
+	return r;
+}
+
+int bundle_policy(int dir_fd, char **ret_text, size_t *ret_size)
+{
+	struct reader *reader;
+	struct bytes policy = {0};
+	struct event e;
+	int r = reader_open(dir_fd, &reader);
+
+	if (r)
+		return r;
+	if (reader_next(reader, &e) == READER_RECORD)
+		policy = event_bytes(&e, FIELD_policy);
+	r = policy.data ? 0 : -ENOENT;
+	if (!r) {
+		*ret_text = strndup(policy.data, policy.size);
+		*ret_size = policy.size;
+		r = *ret_text ? 0 : -ENOMEM;
+	}
+	reader_free(reader);
 	return r;
 }
 
@@ -181,6 +203,10 @@ int bundle_make(const struct bundle_options *o, FILE *out)
 
 	if (!r && !key)
 		r = add(&members, KEYS_FILE, -1, public, size);
+	if (!r && o->policy.data)
+		r = add(&members, POLICY_FILE, -1, o->policy.data, o->policy.size);
+	if (!r && o->report.data)
+		r = add(&members, REPORT_FILE, -1, o->report.data, o->report.size);
 	if (!r)
 		r = statement_make(members.list, members.count, o->result, &statement);
 	if (!r)
@@ -201,7 +227,8 @@ int bundle_make(const struct bundle_options *o, FILE *out)
 static bool is_member(const char *name)
 {
 	static const char *const names[] = {STATEMENT_FILE, ENVELOPE_FILE,    LEDGER_FILE,
-					    MANIFEST_FILE,  CHECKPOINTS_FILE, KEYS_FILE};
+					    MANIFEST_FILE,  CHECKPOINTS_FILE, KEYS_FILE,
+					    POLICY_FILE,    REPORT_FILE};
 	uint32_t number;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -248,6 +275,36 @@ int bundle_unpack(FILE *in, int dir_fd)
 	return r;
 }
 
+/* The members behind the session's own files, as far as they are there. */
+static int add_there(struct members *m, int dir_fd)
+{
+	static const char *const names[] = {KEYS_FILE, POLICY_FILE, REPORT_FILE};
+	int r = 0;
+
+	for (size_t i = 0; !r && i < sizeof(names) / sizeof(names[0]); i++)
+		if (!faccessat(dir_fd, names[i], F_OK, AT_SYMLINK_NOFOLLOW))
+			r = add(m, names[i], dir_fd, NULL, 0);
+	return r;
+}
+
+/* The policy's text is that of the record, which was signed. */
+static int check_policy(int dir_fd, struct verify_result *result)
+{
+	cleanup(free) char *told = NULL, *own = NULL;
+	size_t told_size = 0, own_size = 0;
+	int r = file_read(dir_fd, POLICY_FILE, TEXT_MOST, &told, &told_size);
+
+	if (r)
+		return r == -ENOENT ? 0 : r;
+	r = bundle_policy(dir_fd, &own, &own_size);
+	if (r && r != -ENOENT)
+		return r;
+	if (r || told_size != own_size || memcmp(told, own, own_size) != 0)
+		verify_judge(result, VERIFY_TAMPERED,
+			     "the policy in the bundle is not the one of the record");
+	return 0;
+}
+
 int bundle_check(int dir_fd, const struct book *book, const struct trusted_keys *keys,
 		 struct verify_result *result)
 {
@@ -256,8 +313,10 @@ int bundle_check(int dir_fd, const struct book *book, const struct trusted_keys 
 	size_t size = 0;
 	int r = add_files(&members, dir_fd);
 
-	if (!r && !faccessat(dir_fd, KEYS_FILE, F_OK, AT_SYMLINK_NOFOLLOW))
-		r = add(&members, KEYS_FILE, dir_fd, NULL, 0);
+	if (!r)
+		r = add_there(&members, dir_fd);
+	if (!r)
+		r = check_policy(dir_fd, result);
 	if (!r)
 		r = statement_make(members.list, members.count, result, &statement);
 	if (r)

@@ -1,6 +1,7 @@
 /*
  * A session as one file: an archive (tar.h) of its journal, its checkpoints, the ledger as far as
- * it leads to them, the public keys, the manifest and a statement (statement.h).
+ * it leads to them, the public keys, the manifest and a statement (statement.h); for people the
+ * policy that was in force, and a report.
  */
 #pragma once
 
@@ -14,10 +15,17 @@ struct bundle_options {
 	const char *state;		    /* its path */
 	bool is_signed;			    /* with the host's key, too */
 	const struct verify_result *result; /* what a verifier found */
+	struct bytes policy, report;	    /* no data: left out */
 };
+
+#define POLICY_FILE "policy.json"
+#define REPORT_FILE "report.html"
 
 /* Write the bundle of a session. 0 or -errno. */
 int bundle_make(const struct bundle_options *options, FILE *out);
+
+/* The text of the policy in the record of @dir_fd, which the caller frees. 0, -ENOENT or -errno. */
+int bundle_policy(int dir_fd, char **ret_text, size_t *ret_size);
 
 /* Unpack one into the empty directory @dir_fd. -EBADMSG: it is not whole, or holds what no bundle
  * does. */

@@ -8,6 +8,8 @@
 #include "../supervisor/record/store.h"
 #include "bundle.h"
 #include "evidence.h"
+#include "player.h"
+#include "report.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +19,7 @@
 
 struct bundle_arguments {
 	const char *state, *key, *out;
-	bool sign, anyway;
+	bool sign, anyway, no_report;
 };
 
 static uint64_t now_ns(void)
@@ -89,11 +91,46 @@ static int write_bundle(const struct bundle_options *options, const char *file)
 	return r;
 }
 
+/* The report, as 'vitrine report' writes it. */
+static int make_report(const struct evidence *e, const struct verify_result *verified,
+		       char **ret_text, size_t *ret_size)
+{
+	cleanup(session) struct session s = SESSION_NONE;
+	cleanup(fclose) FILE *out = NULL;
+	struct filter all = {0};
+	struct report_request request = {
+		.dir_fd = e->dir_fd,
+		.events_max = REPORT_EVENTS_MAX,
+		.verified = verified,
+		.write = report_write_html,
+	};
+	int r = manifest_read(e->dir_fd, &s.manifest);
+
+	if (!r) {
+		s.dir_fd = fcntl(e->dir_fd, F_DUPFD_CLOEXEC, 0);
+		r = s.dir_fd < 0 ? -errno : reader_open(e->dir_fd, &s.reader);
+	}
+	if (r)
+		return r;
+	out = open_memstream(ret_text, ret_size);
+	if (!out)
+		return -ENOMEM;
+	/* Of a record that is not whole the report says so itself. */
+	player_play(&(struct player){.called = BUNDLE,
+				     .view = &view_report,
+				     .filter = &all,
+				     .options = {.out = out, .errors = stderr, .asked = &request}},
+		    &s);
+	return fclose(take(out)) ? -ENOMEM : 0;
+}
+
 static int bundle_run(const void *values, int argument_count, char **arguments)
 {
 	const struct bundle_arguments *a = values;
 	cleanup(evidence) struct evidence evidence = EVIDENCE_NONE;
 	cleanup(close_fd) int state_fd = open(a->state, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup(free) char *policy = NULL, *report = NULL;
+	size_t policy_size = 0, report_size = 0;
 	struct verify_result result;
 	int r;
 
@@ -106,6 +143,11 @@ static int bundle_run(const void *values, int argument_count, char **arguments)
 		return 1;
 	r = verify(&evidence, &result);
 	if (!r)
+		r = bundle_policy(evidence.dir_fd, &policy, &policy_size);
+	r = r == -ENOENT ? 0 : r;
+	if (!r && !a->no_report)
+		r = make_report(&evidence, &result, &report, &report_size);
+	if (!r)
 		r = write_bundle(
 			&(struct bundle_options){
 				.dir_fd = evidence.dir_fd,
@@ -113,6 +155,8 @@ static int bundle_run(const void *values, int argument_count, char **arguments)
 				.state = a->state,
 				.is_signed = a->sign,
 				.result = &result,
+				.policy = {policy, policy_size},
+				.report = {report, report_size},
 			},
 			a->out);
 	if (r)
@@ -133,6 +177,7 @@ const struct command command_bundle = {
 	.options = (const struct command_option[]){
 		{"output", 'o', "FILE", "where to; - is standard output", OPTION_TEXT, OFFSET(out)},
 		{"sign", 0, NULL, "have the host's key sign the statement (root)", OPTION_FLAG, OFFSET(sign)},
+		{"no-report", 0, NULL, "leave the report out", OPTION_FLAG, OFFSET(no_report)},
 		{"key", 'k', "FILE", "public keys to trust", OPTION_TEXT, OFFSET(key)},
 		{"state", 0, "DIR", "state directory (" STORE_DEFAULT_STATE ")", OPTION_TEXT, OFFSET(state)},
 		{0},
@@ -141,12 +186,14 @@ const struct command command_bundle = {
 	.defaults = &(const struct bundle_arguments){.state = STORE_DEFAULT_STATE},
 	.description =
 		"Writes a tar archive with all that it takes to verify and read a session elsewhere: the journal, the "
-		"checkpoints, the host's ledger up to the end of the session, public keys, the manifest, and an in-toto "
-		"statement with the hashes of these files and what a verifier found.\n\n"
+		"checkpoints, the host's ledger up to the end of the session, public keys, the manifest, the "
+		"policy that was in force, the page of vitrine-report(1), and an in-toto statement with the hashes of these files, "
+		"those of the policy and of the rules of redaction, and what a verifier found.\n\n"
 		"The same session makes the same bytes. With --sign the statement goes in once more, in a DSSE envelope "
 		"that the host's key signed, and the ledger notes that it did.\n\n"
 		"'vitrine verify FILE' verifies it as it is, 'vitrine import' makes a session of it again. The keys in a "
-		"bundle are there for information; what is trusted has to come another way.",
+		"bundle are there for information; what is trusted has to come another way. The policy is held against the signed record; "
+		"the report is vouched for by the statement alone, so where it matters make one anew: 'vitrine report FILE'.",
 	.sections = (const struct command_section[]){
 		{"EXIT STATUS", "0; 1 if there is no such session or it cannot be written; 2 for a bad command line."},
 		{0},

@@ -19,7 +19,7 @@ struct replay_options {
 	const char *state;
 	const char *query, *notes;
 	struct filter filter;
-	bool tree, follow, json, raw_output, interactive;
+	bool tree, follow, json, raw_output, interactive, checkpoints;
 	int color, format; /* format: FORMAT_NONE, or a number of formats[] */
 };
 
@@ -49,8 +49,8 @@ static int show_screen(const struct replay_options *options, const char *what)
 		return COMMAND_STATUS_USAGE;
 	}
 	if (options->json || options->raw_output || options->tree || options->follow ||
-	    options->format != FORMAT_NONE || options->filter.kinds.given || options->filter.proc ||
-	    options->filter.since.given || options->filter.until.given) {
+	    options->format != FORMAT_NONE || options->checkpoints || options->filter.kinds.given ||
+	    options->filter.proc || options->filter.since.given || options->filter.until.given) {
 		fputs(CALLED
 		      ": of the other options --interactive takes --filter, --notes and --state; "
 		      "it filters, follows and shows the tree by keys\n",
@@ -79,6 +79,7 @@ static int replay_run(const void *values, int argument_count, char **arguments)
 			    .out = stdout,
 			    .errors = stderr},
 		.follow = options->follow,
+		.checkpoints = options->checkpoints,
 	};
 	int r;
 
@@ -97,6 +98,13 @@ static int replay_run(const void *values, int argument_count, char **arguments)
 	r = query_from_option(options->query, CALLED, stderr, &query);
 	if (r < 0)
 		return r == -EINVAL ? COMMAND_STATUS_USAGE : 1;
+	if (options->checkpoints &&
+	    (options->follow || options->tree || options->format != FORMAT_NONE)) {
+		fputs(CALLED
+		      ": --checkpoints is possible only without --follow, --tree and --format\n",
+		      stderr);
+		return COMMAND_STATUS_USAGE;
+	}
 	if (options->interactive)
 		return show_screen(options, arguments[0]);
 	filter.query = query;
@@ -130,6 +138,8 @@ const struct command command_replay = {
 		 OFFSET(raw_output)},
 		{"interactive", 'i', NULL, "full screen, to look around by keys (see FULL SCREEN)", OPTION_FLAG, OFFSET(interactive)},
 		{"notes", 0, "FILE", "with --interactive: where notes and bookmarks stand", OPTION_TEXT, OFFSET(notes)},
+		{"checkpoints", 0, NULL, "tell of the signed checkpoints too, behind the last record that each covers; they have no "
+		 "number of their own", OPTION_FLAG, OFFSET(checkpoints)},
 		{"format", 0, "FORMAT", "as another tool reads it (see FORMATS)", OPTION_CHOICE, OFFSET(format),
 		 .choices = format_names},
 		{"color", 0, "WHEN", "colours: by itself on a terminal only", OPTION_CHOICE, OFFSET(color),

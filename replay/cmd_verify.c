@@ -8,6 +8,7 @@
 #include "../supervisor/record/json_put.h"
 #include "../supervisor/record/printable.h"
 #include "../supervisor/record/store.h"
+#include "elsewhere.h"
 #include "evidence.h"
 #include "file_text.h"
 #include "proof.h"
@@ -72,6 +73,10 @@ static void write_json(const char *session, const struct verify_result *r)
 	}
 	if (r->origin[0])
 		put_text(&out, "origin", r->origin);
+	if (r->policy_sha256[0])
+		put_text(&out, "policy_sha256", r->policy_sha256);
+	if (r->redact_rules_sha256[0])
+		put_text(&out, "redact_rules_sha256", r->redact_rules_sha256);
 	put_number(&out, "records", r->records);
 	put_number(&out, "signed", r->signed_records);
 	put_number(&out, "checkpoints", r->checkpoints);
@@ -225,9 +230,27 @@ static json_t *read_json(const char *file)
 	return json;
 }
 
+/* The event in @file that @proof is about, by the session and number that it names. */
+static json_t *read_event(const char *file, const json_t *proof)
+{
+	const json_t *of = json_object_get(proof, "event");
+	const char *session = json_string_value(json_object_get(of, "session"));
+	json_int_t seq = json_integer_value(json_object_get(proof, "seq"));
+	json_t *event = NULL;
+	int r = elsewhere_read(file, session ? session : "", (uint64_t)seq, &event);
+
+	if (r < 0)
+		fprintf(stderr, CALLED ": the event cannot be read: %s\n",
+			r == -ENODATA	? "the file has many, but not the one of the proof"
+			: r == -EBADMSG ? "the file has no JSON object"
+					: strerror(-r));
+	return event;
+}
+
 static int verify_proof(const struct verify_arguments *a)
 {
-	json_t *proof = read_json(a->proof), *event = a->event ? read_json(a->event) : NULL;
+	json_t *proof = read_json(a->proof);
+	json_t *event = proof && a->event ? read_event(a->event, proof) : NULL;
 	struct trusted_keys keys = {0};
 	struct verify_result result = {.verdict = VERIFY_UNKNOWN};
 
@@ -286,7 +309,8 @@ const struct command command_verify = {
 		{"key", 'k', "FILE", "public keys to trust, from 'vitrine keys export'", OPTION_TEXT, OFFSET(key)},
 		{"anchor", 0, "FILE", "a checkpoint of the session that was kept elsewhere, as a note or within what an exporter sent", OPTION_TEXT, OFFSET(anchor)},
 		{"proof", 0, "FILE", "check a proof of 'vitrine prove' instead of a record", OPTION_TEXT, OFFSET(proof)},
-		{"event", 0, "FILE", "the event, as canonical JSON, that the proof has to be about", OPTION_TEXT, OFFSET(event)},
+		{"event", 0, "FILE", "the event that the proof has to be about, as another system kept it: canonical, OCSF or ECS; alone, or among "
+		 "others in an answer or a file of lines", OPTION_TEXT, OFFSET(event)},
 		{"json", 'j', NULL, "one JSON object for each session", OPTION_FLAG, OFFSET(json)},
 		{"quiet", 'q', NULL, "say nothing; the exit status tells", OPTION_FLAG, OFFSET(quiet)},
 		{"state", 0, "DIR", "state directory (" STORE_DEFAULT_STATE ")", OPTION_TEXT, OFFSET(state)},
@@ -303,7 +327,11 @@ const struct command command_verify = {
 		"that of a session, or a state directory: then the ledger of the host is verified too, each session "
 		"in it, and that none is missing. BUNDLE is a file of 'vitrine bundle'. Without an argument the state directory is verified.\n\n"
 		"Keys are taken from --key, or from the file beside the state directory (its name and .pub). Whoever "
-		"can write that file can also replace it: for evidence keep a copy of the keys elsewhere.",
+		"can write that file can also replace it: for evidence keep a copy of the keys elsewhere.\n\n"
+		"With --proof and --event, what a SIEM returns is held against the record: every member that vitrine wrote has "
+		"to be there with its value, and the object that holds the rest of the record (unmapped in OCSF, vitrine in ECS) "
+		"may have nothing beside. What the SIEM added elsewhere is not looked at. Of streams whose text was left "
+		"out the digest is not checked: it is under a key of the host.",
 	.sections = (const struct command_section[]){
 		{"EXIT STATUS",
 		 "0: intact and complete. 1: tampered with; the first bad record is named, or those among which it "

@@ -4,6 +4,7 @@
 #include "player.h"
 
 #include "follow.h"
+#include "signings.h"
 
 #include "../supervisor/record/cleanup.h"
 
@@ -16,14 +17,34 @@ struct play {
 	void *view_state;
 	struct origin origin;
 	bool begun, ended, damaged;
+	struct signings signings;
+	uint64_t boot_ns; /* of the last record */
 };
+
+/* Checkpoints over records up to @seq. 0, or the error of the view. */
+static int tell_checkpoints(struct play *p, uint64_t seq)
+{
+	struct event e;
+	int r = 0;
+
+	while (r == 0 && p->player->checkpoints && signings_next(&p->signings, seq, p->boot_ns, &e))
+		r = p->player->view->event(p->view_state, &e, &p->origin,
+					   filter_match(p->player->filter, &p->origin, &e));
+	return r;
+}
 
 static int take_record(struct play *p, const struct event *e)
 {
+	int r;
+
 	if (!p->begun) {
 		p->origin = (struct origin){e->time_ns, e->boot_ns};
 		p->begun = true;
 	}
+	r = tell_checkpoints(p, e->seq - 1);
+	if (r < 0)
+		return r;
+	p->boot_ns = e->boot_ns;
 	p->ended |= e->kind == EVENT_session_end;
 	return p->player->view->event(p->view_state, e, &p->origin,
 				      filter_match(p->player->filter, &p->origin, e));
@@ -125,6 +146,8 @@ static int play(struct play *p)
 		how = p->ended ? VIEW_ENDED : how;
 	}
 	if (r == 0)
+		r = tell_checkpoints(p, UINT64_MAX);
+	if (r == 0)
 		r = p->player->view->end(p->view_state, how);
 	if (r == 0 && how == VIEW_TORN && !p->damaged) {
 		fprintf(stderr, "%s: session %s has ended, but its record has no end\n",
@@ -143,8 +166,11 @@ int player_play(const struct player *player, struct session *s)
 	options.session = s->manifest.id;
 	r = player->view->begin(&options, &p.view_state);
 	if (r == 0) {
-		r = play(&p);
+		r = player->checkpoints ? signings_open(s->dir_fd, &p.signings) : 0;
+		if (r == 0)
+			r = play(&p);
 		player->view->free(p.view_state);
+		signings_close(&p.signings);
 	}
 	if (r < 0)
 		fprintf(stderr, "%s: %s\n", player->called, strerror(-r));

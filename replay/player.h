@@ -13,6 +13,7 @@ struct player {
 	const struct filter *filter;
 	struct view_options options; /* session is filled in */
 	bool follow;		     /* go on until the session has ended */
+	bool checkpoints;	     /* tell of them too, in their place */
 };
 
 /* Play the open session @s, which may get a newer manifest. The exit status: 0, or 1 if something

@@ -3,6 +3,8 @@
  */
 #include "proof.h"
 
+#include "elsewhere.h"
+
 #include "../supervisor/record/base64.h"
 #include "../supervisor/record/cleanup.h"
 #include "../supervisor/record/codec.h"
@@ -160,7 +162,8 @@ static bool check_event(struct check *c, const struct event *e, const json_t *ev
 	json_buffer_free(&line);
 	if (!own || !json_equal(own, told))
 		return bad(c, "the record does not say what the proof says it does");
-	return !event || json_equal(own, event) || bad(c, "the proof is of another event");
+	return !event || elsewhere_matches(event, slash ? slash + 1 : "", e) ||
+	       bad(c, "the proof is of another event, or the event was changed");
 }
 
 int proof_check(const json_t *proof, const json_t *event, const struct trusted_keys *keys,

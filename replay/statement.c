@@ -64,11 +64,12 @@ static json_t *base64_json(const void *data, size_t size)
 
 static json_t *predicate(const struct verify_result *r)
 {
-	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:b, s:o, s:o, s:I}", "origin", r->origin,
-			 "tree", "rfc6962-sha256", "records", (json_int_t)r->records, "signed",
-			 (json_int_t)r->signed_records, "gaps", (json_int_t)r->gaps, "lost",
-			 (json_int_t)r->lost, "ended", r->is_ended, "root",
-			 base64_json(r->root, HASH_SIZE), "last_checkpoint_sha256",
+	return json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:b, s:o, s:o, s:I}", "origin",
+			 r->origin, "policy_sha256", r->policy_sha256, "redact_rules_sha256",
+			 r->redact_rules_sha256, "tree", "rfc6962-sha256", "records",
+			 (json_int_t)r->records, "signed", (json_int_t)r->signed_records, "gaps",
+			 (json_int_t)r->gaps, "lost", (json_int_t)r->lost, "ended", r->is_ended,
+			 "root", base64_json(r->root, HASH_SIZE), "last_checkpoint_sha256",
 			 base64_json(r->last_note, HASH_SIZE), "ledger_line",
 			 (json_int_t)r->ledger_index);
 }

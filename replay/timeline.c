@@ -98,7 +98,8 @@ static int timeline_event(void *state, const struct event *e, const struct origi
 
 	if (wanted || e->kind == EVENT_gap)
 		write_event(t, e, origin_elapsed(origin, e), depth);
-	return tally_add(t->tally, e);
+	/* A checkpoint is no record: it has no number. */
+	return e->seq ? tally_add(t->tally, e) : 0;
 }
 
 static void timeline_damage(void *state, const struct reader_damage *damage)

@@ -146,8 +146,20 @@ static bool is_text(const struct event *e, enum event_field field, const char *t
 	return bytes.size == strlen(text) && !memcmp(bytes.data, text, bytes.size);
 }
 
+static void copy_hash(const struct event *e, enum event_field field, char ret_hash[65])
+{
+	struct bytes text = event_bytes(e, field);
+
+	if (text.size == 64)
+		snprintf(ret_hash, 65, "%.64s", (const char *)text.data);
+}
+
 static void take_record(struct check *c, const struct event *e)
 {
+	if (e->kind == EVENT_session_start) {
+		copy_hash(e, FIELD_policy_sha256, c->result->policy_sha256);
+		copy_hash(e, FIELD_redact_rules_sha256, c->result->redact_rules_sha256);
+	}
 	struct verify_result *result = c->result;
 
 	while (merkle_size(c->tree) + 1 < e->seq) {

@@ -42,6 +42,7 @@ struct verify_result {
 	uint8_t root[HASH_SIZE]; /* of the last checkpoint */
 	uint64_t ledger_index;	 /* line that vouches for its first key */
 	uint8_t last_note[HASH_SIZE];
+	char policy_sha256[65], redact_rules_sha256[65]; /* as session.start has them; "": not */
 };
 
 /* Verify the session in @dir_fd. 0 with a result, or -errno. */

@@ -25,10 +25,14 @@
 static const char *const passed[] = {
 	"LANG=", "TZ=", "ASAN_OPTIONS=", "UBSAN_OPTIONS=", "LSAN_OPTIONS="};
 
+/* What a companion frees is overwritten: what it sees of a session holds the session's secrets. */
+static char wipe_freed[] = "GLIBC_TUNABLES=glibc.malloc.perturb=90:glibc.malloc.tcache_count=0";
+
 static void bare_environment(char *ret_env[ENV_MAX + 1])
 {
 	size_t count = 0;
 
+	ret_env[count++] = wipe_freed;
 	for (char **e = environ; *e; e++)
 		for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++)
 			if (!strncmp(*e, passed[i], strlen(passed[i])) && count < ENV_MAX)

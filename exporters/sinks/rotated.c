@@ -136,10 +136,10 @@ static void take_up(struct rotated *r)
 	cleanup(closedir) DIR *dir = NULL;
 	struct dirent *entry;
 
-	if (!slash)
-		return;
-	slash[slash == directory] = 0;
-	dir = opendir(directory);
+	if (slash) {
+		slash[slash == directory] = 0;
+		dir = opendir(directory);
+	}
 	while (dir && (entry = readdir(dir))) {
 		cleanup(free) char *path = NULL;
 

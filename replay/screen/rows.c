@@ -45,9 +45,9 @@ void rows_settle(struct screen *s)
 	} else if (numbers_next(&s->filter.found, s->cursor)) {
 		s->cursor = numbers_next(&s->filter.found, s->cursor);
 		s->settles = false;
-	} else if (s->filter.part != SCAN_AHEAD) {
+	} else if (scan_is_through(&s->filter, s->last)) {
 		rows_go(s, s->cursor);
-		s->settles = s->filter.part != SCAN_FOLLOW;
+		s->settles = false;
 	}
 }
 
@@ -168,7 +168,7 @@ void rows_find_again(struct screen *s)
 		s->cursor = seq;
 		s->search_step = 0;
 		say(s, false, "found");
-	} else if (s->search.part == SCAN_FOLLOW && s->search.ahead >= s->last) {
+	} else if (scan_is_through(&s->search, s->last)) {
 		s->search_step = 0;
 		say(s, true, "nothing more is found");
 	}

@@ -18,6 +18,11 @@ bool scan_is_open(const struct scan *s)
 	return s->query != NULL;
 }
 
+bool scan_is_through(const struct scan *s, uint64_t last)
+{
+	return s->part == SCAN_FOLLOW && s->ahead >= last;
+}
+
 void scan_close(struct scan *s)
 {
 	query_free(s->query);

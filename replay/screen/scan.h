@@ -34,5 +34,8 @@ void scan_close(struct scan *s);
 /* True if there is one under way or finished. */
 bool scan_is_open(const struct scan *s);
 
+/* True if it has looked at everything up to record @last. */
+bool scan_is_through(const struct scan *s, uint64_t last);
+
 /* Look at some more, for @budget_ns at most. 1: there is more; 0: not for now; -errno. */
 int scan_step(struct scan *s, const struct origin *origin, uint64_t budget_ns);

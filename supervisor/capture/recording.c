@@ -142,6 +142,7 @@ int recording_new(struct recording_host *host, const struct recording_options *o
 
 	r->host = host;
 	r->options = *options;
+	r->has_secrets = options->secret_count > 0;
 	r->session = strdup(options->session);
 	r->arena = json_arena_new();
 	int e = r->session && r->arena ? copy_reads(r) : -ENOMEM;
@@ -260,6 +261,13 @@ bool recording_tick(struct recording *r)
 			exec_relays_resume(r->execs[i].relays);
 	}
 	return had_some || was_waiting;
+}
+
+int recording_sign(struct recording *r, const struct checkpoints_key *key, const char **ret_why)
+{
+	int e = journal_sign(r->journal, key);
+
+	return e < 0 ? fail(ret_why, e, "cannot sign the record") : 0;
 }
 
 static int read_fields(struct recording *r, json_t *fields, struct event *e, const char **ret_why)

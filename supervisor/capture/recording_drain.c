@@ -399,7 +399,8 @@ void recording_close_ring(struct recording *r)
 	capture_free(r->capture);
 	join_free(r->join);
 	account_free(r->account);
-	kept_rings_give(r->host->rings, r->options.ring_id, &r->ring);
+	/* What still stands in the ring of a session with secrets is not kept mapped. */
+	kept_rings_give(r->host->rings, r->has_secrets ? 0 : r->options.ring_id, &r->ring);
 	r->capture = NULL;
 	r->join = NULL;
 	r->account = NULL;

@@ -38,6 +38,7 @@ struct recording {
 
 	/* From the kernel. */
 	bool has_ring;
+	bool has_secrets; /* the session was given some */
 	struct ring ring;
 	sd_event_source *ring_source;
 	struct freeze *freeze;

@@ -93,7 +93,7 @@ static int find_note(int fd, struct found *f, struct note *ret_note)
  * and nothing is said to precede. */
 static int find_last(struct checkpoints *c)
 {
-	cleanup(free) struct found *f = malloc(sizeof(*f));
+	cleanup(free) struct found *f = calloc(1, sizeof(*f));
 	struct note note;
 	int r = f ? find_note(c->fd, f, &note) : -ENOMEM;
 
@@ -110,7 +110,7 @@ int checkpoints_newest(int dir_fd, struct note *ret_note, char ret_text[NOTE_MAX
 {
 	cleanup(close_fd) int fd =
 		openat(dir_fd, CHECKPOINTS_FILE, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	cleanup(free) struct found *f = malloc(sizeof(*f));
+	cleanup(free) struct found *f = calloc(1, sizeof(*f));
 	int r;
 
 	if (fd < 0)

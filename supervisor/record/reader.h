@@ -24,6 +24,7 @@ struct reader_damage {
 			       stands */
 	uint64_t after_seq; /* last good record before it */
 	const char *why;    /* static text */
+	bool is_missing;    /* whole segments are not there: what is, is good */
 };
 
 /* Open the journal in directory @dir_fd (borrowed, duplicated). 0 or -errno (-ENOENT: no segment).

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NAME_MOST 255
 #define MARKS_MOST 64 /* of one event; the rest is counted */
 
 void redactor_free(struct redactor *r)
@@ -16,11 +17,13 @@ void redactor_free(struct redactor *r)
 	if (!r)
 		return;
 	streams_free(r->streams);
+	asked_free(r->asked);
 	secrets_free(r->secrets);
 	shape_search_free(r->shapes);
 	arena_free(r->arena);
 	spans_free(&r->spans);
 	spans_free(&r->across);
+	spans_free(&r->named);
 	json_buffer_free(&r->marks);
 	json_buffer_free(&r->rules);
 	json_buffer_free(&r->by_form);
@@ -57,6 +60,8 @@ int redactor_new(const uint8_t key[32], const struct shapes *shapes,
 	r->rule_count = count + (shapes ? shapes_count(shapes) : 0);
 	if (!error)
 		error = streams_new(longest_held(r), &r->streams);
+	if (!error)
+		error = asked_new(&r->asked);
 	if (!error) {
 		r->arena = arena_new();
 		if (!r->arena)
@@ -218,10 +223,24 @@ int redactor_add_begun(struct redactor *r, struct bytes text)
 	return redactor_cut_begun(r, &begun);
 }
 
+/* What the names before and behind show of it. */
+static int add_named(struct redactor *r)
+{
+	int error = 0;
+
+	for (size_t i = 0; !error && i < r->named.count; i++)
+		error = spans_merge(&r->spans, r->named.items[i]);
+	return error;
+}
+
 static int cut_text(struct redactor *r, const struct event_value *value, struct bytes *ret_bytes)
 {
 	struct place place = {value->field, -1};
-	int error = redactor_find(r, value->bytes);
+	bool is_ours = field_table[value->field].redact == REDACT_NEVER;
+	int error = is_ours ? redactor_find_exact(r, value->bytes) : redactor_find(r, value->bytes);
+
+	if (!error && value->field == FIELD_name)
+		error = add_named(r);
 
 	if (!error && value->is_cut)
 		error = redactor_add_begun(r, value->bytes);
@@ -243,10 +262,21 @@ static int cut_value(struct redactor *r, const struct event_value *value, struct
 	case FIELD_TYPE_MAP:
 		return redactor_cut_items(r, value, ret_bytes);
 	case FIELD_TYPE_JSON:
+		if (field_table[value->field].redact == REDACT_NEVER)
+			return 0; /* numbers, and names that were made harmless */
 		return redactor_cut_json(r, value->bytes, value->field, ret_bytes);
 	default:
 		return 0;
 	}
+}
+
+/* Only these have bytes. */
+static bool is_text(enum event_field field)
+{
+	enum field_type type = field_table[field].type;
+
+	return type == FIELD_TYPE_TEXT || type == FIELD_TYPE_TEXTS || type == FIELD_TYPE_MAP ||
+	       type == FIELD_TYPE_JSON;
 }
 
 /* An event that is whole by itself. */
@@ -260,7 +290,7 @@ static int pass_plain(struct redactor *r, const struct event *e, redact_emit *em
 		struct bytes bytes;
 		int error;
 
-		if (field_table[value.field].redact != REDACT_NEVER) {
+		if (is_text(value.field)) {
 			bytes = value.bytes;
 			error = cut_value(r, &value, &bytes);
 			if (error)
@@ -273,6 +303,20 @@ static int pass_plain(struct redactor *r, const struct event *e, redact_emit *em
 	return is_changed ? redactor_send(r, emit, context) : redactor_pass(e, emit, context);
 }
 
+int redactor_pass_named(struct redactor *r, const struct event *e, redact_emit *emit,
+			void *context)
+{
+	return pass_plain(r, e, emit, context);
+}
+
+static bool asks_for_name(const struct event *e)
+{
+	size_t size = event_bytes(e, FIELD_name).size;
+
+	return (e->kind == EVENT_dns_query || e->kind == EVENT_dns_answer) && size &&
+	       size <= NAME_MOST;
+}
+
 int redact_event(struct redactor *r, const struct event *e, redact_emit *emit, void *context)
 {
 	if (!secrets_count(r->secrets) && !r->shapes)
@@ -280,12 +324,16 @@ int redact_event(struct redactor *r, const struct event *e, redact_emit *emit, v
 	arena_reset(r->arena);
 	if (event_get(e, FIELD_data))
 		return streams_pass(r, e, emit, context);
+	if (secrets_count(r->secrets) && asks_for_name(e))
+		return asked_pass(r, e, emit, context);
 	return pass_plain(r, e, emit, context);
 }
 
 int redact_flush(struct redactor *r, uint64_t now_ns, redact_emit *emit, void *context)
 {
-	return streams_flush(r, now_ns, emit, context);
+	int error = asked_flush(r, now_ns, emit, context);
+
+	return error ? error : streams_flush(r, now_ns, emit, context);
 }
 
 int redact_end(struct redactor *r, const struct event *e, redact_emit *emit, void *context)

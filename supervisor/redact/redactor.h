@@ -11,6 +11,7 @@
 #include "shapes.h"
 
 struct streams;
+struct asked;
 
 struct redactor {
 	struct secrets *secrets;
@@ -21,8 +22,10 @@ struct redactor {
 	void *cut_context;
 	size_t rule_count; /* secrets and detectors */
 	struct streams *streams;
+	struct asked *asked;
 	struct arena *arena; /* for one event */
 	struct spans spans;  /* of the text in hand */
+	struct spans named; /* of the name in hand: what others show of it */
 	struct spans across; /* of the texts in hand without what parts them */
 	struct redacted record;
 	struct json_buffer marks; /* the `redacted` field of the event in hand */
@@ -100,6 +103,16 @@ int redactor_cut_begun(struct redactor *r, const struct begun *begun);
  */
 int redactor_cut_json(struct redactor *r, struct bytes text, enum event_field field,
 		      struct bytes *ret_text);
+
+/* As redact_event, for an event that is whole by itself; r->named goes from its name too. */
+int redactor_pass_named(struct redactor *r, const struct event *e, redact_emit *emit,
+			void *context);
+
+int asked_new(struct asked **ret_asked);
+void asked_free(struct asked *n);
+/* Pass an event that a name was asked for or answered; as redact_event. */
+int asked_pass(struct redactor *r, const struct event *e, redact_emit *emit, void *context);
+int asked_flush(struct redactor *r, uint64_t now_ns, redact_emit *emit, void *context);
 
 /* No more than @room bytes are kept of each stream. */
 int streams_new(size_t room, struct streams **ret_streams);

@@ -37,6 +37,7 @@ void secrets_free(struct secrets *s)
 	free(s->room);
 	spans_free(&s->hits);
 	free(s->items);
+	OPENSSL_cleanse(s, sizeof(*s));
 	free(s);
 }
 

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TAIL_MOST 1024 /* as long as the longest literal */
-
 static int make_room(struct secrets *s, size_t size)
 {
 	if (s->room_size >= size)
@@ -155,13 +153,6 @@ int secrets_find(struct secrets *s, struct bytes text, struct spans *spans)
 
 /* ---- what has begun ---- */
 
-/* The last letters (or bytes) of a reading, and where they stand in it. */
-struct tail {
-	uint8_t bytes[TAIL_MOST];
-	uint32_t places[TAIL_MOST];
-	size_t first; /* what is before it is not in use */
-};
-
 static void take_tail(const struct secrets *s, const struct reading *reading, bool has_all,
 		      size_t longest, struct tail *tail)
 {
@@ -191,21 +182,21 @@ static bool goes_on(struct bytes text)
 static void look_at_tail(struct secrets *s, const struct reading *reading, bool has_all,
 			 const struct literals *l, struct bytes text, struct begun *b)
 {
-	struct tail tail;
+	struct tail *tail = &s->tail;
 	const struct literal *literal;
 	size_t at = 0, start, end;
 
 	if (!literals_count(l))
 		return;
-	take_tail(s, reading, has_all, literals_longest(l), &tail);
-	if (tail.first == TAIL_MOST)
+	take_tail(s, reading, has_all, literals_longest(l), tail);
+	if (tail->first == TAIL_MOST)
 		return;
 
-	struct bytes letters = {tail.bytes + tail.first, TAIL_MOST - tail.first};
+	struct bytes letters = {tail->bytes + tail->first, TAIL_MOST - tail->first};
 	literal = literals_begun(l, letters, &at);
 	if (!literal)
 		return;
-	reading_place(reading, tail.places[tail.first + at], tail.places[TAIL_MOST - 1] + 1, &start,
+	reading_place(reading, tail->places[tail->first + at], tail->places[TAIL_MOST - 1] + 1, &start,
 		      &end);
 	if (start >= b->start)
 		return;

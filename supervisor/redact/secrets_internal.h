@@ -13,6 +13,16 @@ struct secret {
 	uint32_t tag;
 };
 
+#define TAIL_MOST 1024 /* as long as the longest literal */
+
+/* The last letters (or bytes) of a reading, and where they stand in it. */
+struct tail {
+	uint8_t bytes[TAIL_MOST];
+	uint32_t places[TAIL_MOST];
+	size_t first; /* what is before it is not in use */
+};
+
+/* All of it is wiped at the end. */
 struct secrets {
 	uint8_t *vault; /* the key, then the literals */
 	size_t vault_size, used;
@@ -27,4 +37,5 @@ struct secrets {
 	uint8_t *room; /* its letters */
 	size_t room_size;
 	struct spans hits;
+	struct tail tail;
 };

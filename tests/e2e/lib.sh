@@ -12,7 +12,8 @@ failed=0
 
 finish() {
 	status=$?
-	rm -rf "$work"
+	# Never into what is mounted there, whatever a test left.
+	rm -rf --one-file-system "$work"
 	[ "$status" -eq 0 ] || exit "$status"
 	exit "$failed"
 }

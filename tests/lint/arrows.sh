@@ -25,6 +25,8 @@ allowed() {
 	"supervisor supervisor"*) ;;
 	"supervisor replay") [ "$2" = replay/commands.h ] ;;
 	"replay replay" | "replay supervisor/record") ;;
+	# What a SIEM returns is held against what the exporters would have sent.
+	"replay exporters/project") [ "$2" = exporters/project/projection.h ] || [ "$2" = exporters/project/hide.h ] ;;
 	"replay replay/screen" | "replay/screen replay" | "replay/screen replay/screen" | "replay/screen supervisor/record") ;;
 	"replay replay/formats" | "replay/formats replay" | "replay/formats replay/formats" | "replay/formats supervisor/record") ;;
 	"supervisor exporters") [ "$2" = exporters/commands.h ] ;;

@@ -1,10 +1,9 @@
 #!/bin/sh
 # Ten minutes (OUTAGE_S) without a receiver, at 5,000 records a second: memory stays flat, what is there goes on, and when
 # the receiver is back everything arrives in order, from the first record of the outage on.
+. "$(dirname "$0")/../e2e/lib.sh"
 here=$(cd "$(dirname "$0")/../e2e" && pwd)
-. "$here/lib.sh"
-here=$(cd "$(dirname "$0")/../e2e" && pwd)
-. "$here/export.sh"
+. "$(dirname "$0")/../e2e/export.sh"
 
 seconds=${OUTAGE_S:-600}
 one=0123456789ab

@@ -1,10 +1,9 @@
 #!/bin/sh
 # Killed 50 times (KILLS) at random, while three sessions write and receivers fail: nothing is lost, and what comes twice
 # has the same id and is the same.
+. "$(dirname "$0")/../e2e/lib.sh"
 here=$(cd "$(dirname "$0")/../e2e" && pwd)
-. "$here/lib.sh"
-here=$(cd "$(dirname "$0")/../e2e" && pwd)
-. "$here/export.sh"
+. "$(dirname "$0")/../e2e/export.sh"
 
 kills=${KILLS:-50}
 seed=${SEED:-$(date +%s)}

@@ -1,0 +1,26 @@
+/*
+ * The checkpoints of a session as events in their place: behind the last record that each covers.
+ * They are no records themselves and have no number (seq 0), for they are about all before them.
+ */
+#pragma once
+
+#include "../supervisor/record/note.h"
+
+struct signings {
+	char *text; /* owned: the file of checkpoints */
+	size_t size, at;
+	struct note note;	 /* the next one */
+	bool has_note, is_given; /* it was; the next one has to be read */
+	char root[2 * HASH_SIZE + 1];
+	size_t length; /* of its text, which ends at .at */
+};
+
+/* Those in @dir_fd that are there now. 0, also where nothing is signed, or -errno. */
+int signings_open(int dir_fd, struct signings *ret_signings);
+void signings_close(struct signings *s);
+
+/*
+ * The next one that is about records up to @seq alone, as an event at @boot_ns, which is valid
+ * until the next call. False: there is none.
+ */
+bool signings_next(struct signings *s, uint64_t seq, uint64_t boot_ns, struct event *ret_event);
