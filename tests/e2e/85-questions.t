@@ -79,6 +79,10 @@ is 'diff: they differ' 1 $?
 json 'diff: by just the one thing' '[f["fact"] for f in o["new"]["programs"]] == ["sh > touch extra.txt"] and [f["fact"] for f in o["new"]["files"]] == ["created /workspace/extra.txt"] and not any(o["gone"].values()) and not o["new"]["hosts"]'
 ask diff one one >"$work/log"
 is 'diff: a session does not differ from itself' 0 $?
+run --quiet --name package -- sh -c 'd=lib/site-packages/demo-1.2.345.dist-info; mkdir -p $d; echo Name: demo >$d/METADATA' >"$work/log" 2>&1
+ask diff two package --json >"$work/json"
+json 'diff: a package that came, by name and version' '[f["fact"] for f in o["new"]["packages"]] == ["pip demo 1.2.345"] and not o["gone"]["packages"]'
+rm -rf "$state/sessions/$("$bin/vitrine" ps --state "$state" --json | python3 -c 'import json, sys; print(next(s["id"] for s in json.load(sys.stdin) if s["name"] == "package"))')"
 
 ask stats one --json >"$work/json"
 json 'stats: every record is of a kind' 'sum(o["kinds"].values()) == o["records"]'

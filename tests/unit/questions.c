@@ -110,7 +110,7 @@ static void two_sessions_are_compared(void **state)
 	write_golden_session(place, "0123456789ac", "other", "hostile.jsonl");
 	a = ask(place, &command_diff, "one", "same");
 	assert_int_equal(a.status, 0);
-	contains(a.out, "the same programs, files, hosts and refusals");
+	contains(a.out, "the same programs, packages, files, hosts and refusals");
 	answer_free(&a);
 	a = ask(place, &command_diff, "one", "other");
 	assert_int_equal(a.status, 1);
