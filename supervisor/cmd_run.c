@@ -356,6 +356,8 @@ const struct command command_run = {
 		"vitrine run starts COMMAND in a sandbox: namespaces, a root file system of its own over the host's programs, "
 		"no network, no privileges. What it does is recorded from outside, by the kernel and by vitrined, and can be "
 		"read with vitrine replay, also while it runs.\n\n"
+		"With --rootfs the session sees no file of the host's but starts from a template (vitrine template), or from a directory, which "
+		"only root may give; what it changes is its own and ends with it. Its digest stands in the record.\n\n"
 		"Standard input, output and error are the command's, byte by byte, and are recorded. With --redact-output what redaction "
 		"cuts from the record is cut from what is printed too; what looks like the beginning of a secret is held back until it "
 		"is clear what it is, one or two letters for 0.2 s and more for up to 10 s. Where input and output "

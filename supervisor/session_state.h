@@ -45,7 +45,7 @@ struct session {
 	uint64_t missed_before; /* missed runs of all programs when it began */
 	uint64_t missed;	/* since then, when it ended */
 	bool has_missed;	/* that is known */
-	uint64_t exec_cgroup;
+	uint64_t cgroup, exec_cgroup;
 	struct streams streams;
 	enum session_stage stage;
 	bool is_open;	 /* the record */
@@ -78,6 +78,8 @@ int session_set_up(struct session *s, const int fds[3], struct fault *f);
 void session_follow_building(struct session *s);
 /* Kill what runs and give back sandbox, watch, streams and slot; the directory stays. */
 void session_tear_down(struct session *s);
+/* All of its processes are dead: take the sandbox apart. */
+void session_remove_sandbox(struct session *s);
 /* Open the record: all of it, or with session.is_bare only the journal. */
 int session_open_record(struct session *s);
 
@@ -95,6 +97,8 @@ json_t *session_exec_fields(const struct session *s);
 /* Put name, tenant and command into the manifest, redacted; the command as JSON text that is not
  * longer than a list of sessions can bear. 0 or -errno. */
 int session_manifest_texts(const struct session *s, struct manifest *m);
+/* Take the session's secrets, and what looks like one, out of words that a client or the log gets. */
+void session_redact_words(const struct session *s, char *text, size_t room);
 
 /* session_secret.c */
 

@@ -5,6 +5,7 @@
  * made anew waits in <state>.sign.next until the line that names it is on disk.
  */
 #include "ledger_write.h"
+#include "crash.h"
 #include "base64.h"
 #include "cleanup.h"
 #include "crc32c.h"
@@ -89,7 +90,9 @@ static int key_write(const char *file, const struct key *key)
 	memcpy(bytes + 16, key->seed, SIGN_SEED_SIZE);
 	crc = htole32(crc32c(0, bytes, 48));
 	memcpy(bytes + 48, &crc, sizeof(crc));
+	crash_point();
 	n = pwrite(fd, bytes, sizeof(bytes), 0);
+	crash_point();
 	explicit_bzero(bytes, sizeof(bytes));
 	if (n != KEY_FILE_SIZE)
 		return n < 0 ? -errno : -ENOSPC;
@@ -238,7 +241,9 @@ static int append(struct ledger *l, enum ledger_kind kind, const char *name, con
 		return length;
 	hash_bytes((struct bytes){ret_text, (size_t)length}, l->last_hash);
 	ret_text[length] = '\n';
+	crash_point();
 	n = write(l->fd, ret_text, (size_t)length + 1);
+	crash_point();
 	r = n < 0 ? -errno : n != length + 1 ? -ENOSPC : 0;
 	ret_text[length] = 0;
 	l->key = *next;
@@ -356,10 +361,11 @@ int ledger_settle(const char *state)
 	cleanup(ledger) struct ledger l = {.fd = -1};
 	int r = ledger_lock(state, 0, &l);
 
-	if (!r && !l.has_last)
+	if (r == -ENOENT || (!r && !l.has_last))
 		return 0;
 	if (!r && flock(l.fd, LOCK_UN))
 		r = -errno;
+	crash_point();
 	if (!r && fdatasync(l.fd))
 		r = -errno;
 	return r ? r : settle_key(state, l.last.index + 1);

@@ -186,20 +186,3 @@ if start_audit; then
 else
 	echo "auditd: not measured (not installed, or the kernel's audit is in use)"
 fi
-
-# Peers that Debian packages, on the same machine. Their own records, if any, are not compared.
-if command -v bwrap >/dev/null; then
-	compare_start() {
-		i=0
-		: >"$work/peer"
-		: >"$work/ours"
-		while [ $i -lt "$rounds" ]; do
-			s=$(date +%s%N); bwrap --unshare-all --ro-bind / / /bin/true; e=$(date +%s%N); echo $((e - s)) >>"$work/peer"
-			s=$(date +%s%N); "$bin/vitrine" run --quiet --socket "$work/socket" -- /bin/true; e=$(date +%s%N); echo $((e - s)) >>"$work/ours"
-			i=$((i + 1))
-		done
-		echo "$(median "$work/peer") $(median "$work/ours")" |
-			awk '{printf "%-44s %9.2f ms  %-22s %9.2f ms  x %.2f\n", "recorded /bin/true, start to cleaned", $2 / 1e6, "bwrap --unshare-all", $1 / 1e6, $2 / $1}'
-	}
-	compare_start
-fi

@@ -25,6 +25,12 @@ assert all(r["value"] == int(sys.argv[2]) and r["exec"] == 1 for r in found), fo
 print(sum(r["count"] for r in found))' "$1" "$2"
 }
 
+# What is switched on in the root of the v2 hierarchy, where it has controllers, is switched off again.
+controllers() {
+	cat "$(sed -n 's/^[^ ]* \([^ ]*\) cgroup2 .*/\1/p' /proc/mounts | head -n 1)/cgroup.subtree_control"
+}
+controllers_before=$(controllers)
+
 # ---- memory ----
 
 limited --limit memory=64M -- python3 -c 'x = bytearray(256 << 20)'
@@ -223,5 +229,7 @@ echo '{"limits": {"pids": 20, "wall": "5m"}}' >"$work/policy.json"
 limited --policy "$work/policy.json" --limit pids=10 -- python3 -c "$(sed 's/+ 2/+ 0.2/' "$work/bomb.py")"
 is 'an option overrides the policy' 9 "$(cut -d' ' -f1 "$work/out")"
 check 'the record says what is in force' sh -c "'$bin/vitrine' replay --state '$state' --json last --kind session.start | grep -q '\"limits\":{\"pids\":10,\"wall\":300}'"
+
+is 'the controllers of the hierarchy are on and off as before' "$controllers_before" "$(controllers)"
 
 done_testing
