@@ -53,7 +53,9 @@ static int run(const void *values, int argument_count, char **arguments)
 	}
 	if (argument_count)
 		status = status_show(&config, o->json);
-	else if (!o->check)
+	else if (o->check)
+		printf("%s: good; %zu sinks\n", o->config, config.sink_count);
+	else
 		status = exporter_run(o->config, &config);
 	export_config_free(&config);
 	curl_global_cleanup();

@@ -98,6 +98,21 @@ static enum source_state take_record(struct source *s, struct event **ret_event)
 	return give(s, &s->gap, s->event.seq, ret_event);
 }
 
+/* The end says how many there were: the last of them may be what cannot be read. */
+static enum source_state at_end(struct source *s, struct event **ret_event)
+{
+	uint64_t end = reader_end_seq(s->reader);
+
+	if (!reader_is_complete(s->reader))
+		return SOURCE_END;
+	if (end <= s->next_seq)
+		return SOURCE_DONE;
+	source_make_gap(&s->gap, s->next_seq, end - 1, s->event.time_ns,
+			s->is_bent ? "damaged" : "removed");
+	s->is_bent = false;
+	return give(s, &s->gap, end, ret_event);
+}
+
 enum source_state source_next(struct source *s, struct event **ret_event)
 {
 	if (s->has_held) {
@@ -111,7 +126,7 @@ enum source_state source_next(struct source *s, struct event **ret_event)
 				return take_record(s, ret_event);
 			break;
 		case READER_END:
-			return reader_is_complete(s->reader) ? SOURCE_DONE : SOURCE_END;
+			return at_end(s, ret_event);
 		case READER_STOPPED:
 			s->damage = *reader_damage(s->reader);
 			s->is_damaged = true;

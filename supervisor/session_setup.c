@@ -32,6 +32,7 @@ static int fail(struct session *s, struct fault *f, const char *step, int error,
 		fault_say(f, "setup_failed", "%s", text);
 	else
 		fault_say(f, "setup_failed", "%s: %s", step, strerror(-error));
+	session_redact_words(s, f->text, sizeof(f->text));
 	snprintf(failed.text, sizeof(failed.text), "%.*s", (int)sizeof(failed.text) - 1, f->text);
 	verdict_decide(&s->verdict, &failed);
 	return error;

@@ -481,3 +481,8 @@ bool reader_is_complete(const struct reader *r)
 {
 	return r->is_finished && r->is_closed;
 }
+
+uint64_t reader_end_seq(const struct reader *r)
+{
+	return r->next_seq;
+}

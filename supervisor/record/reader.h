@@ -68,4 +68,7 @@ const char *reader_session(const struct reader *r);
 /* True if the last segment was finished and closed (the session ended properly). */
 bool reader_is_complete(const struct reader *r);
 
+/* Of a complete journal: the number behind its last record, by what its end says. */
+uint64_t reader_end_seq(const struct reader *r);
+
 void reader_free(struct reader *r);
