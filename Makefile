@@ -18,6 +18,12 @@ override B := $(B)/san
 SANFLAGS := -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
 endif
 
+# A build that can be made to die at each step of a session (supervisor/record/crash.h): for tests alone.
+ifneq ($(CRASH),)
+override B := $(B)/crash
+CPPFLAGS += -DVITRINE_CRASH_POINTS
+endif
+
 WARN   := -Wall -Wextra -Wvla -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-missing-field-initializers \
           -Wno-override-init -Werror=incompatible-pointer-types -Werror=implicit-function-declaration $(if $(WERROR),-Werror)
 CFLAGS ?= -O2 -g
@@ -55,7 +61,7 @@ vitrine_libs  := -ljansson
 
 vitrine-commands_main  := supervisor/commands_main.c
 vitrine-commands_needs := supervisor sandbox metrics replay exporters project record redact
-vitrine-commands_libs  := -ljansson -lcrypto -lz -lpcre2-8 -lm -lncursesw -lvterm
+vitrine-commands_libs  := -ljansson -lcrypto -lz -lpcre2-8 -lm -lncursesw -lvterm -lsqlite3
 
 vitrined_main  := supervisor/vitrined_main.c
 vitrined_needs := supervisor capture sandbox metrics record redact
@@ -90,7 +96,7 @@ BPF_SRC := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c,$(wildcard bpf/*.bpf.c))
 BPF_OBJ := $(patsubst bpf/%.bpf.c,$(B)/bpf/%.bpf.o,$(BPF_SRC))
 SKEL    := $(B)/include/vitrine.skel.h
 
-.PHONY: all deps deps-receivers demo check check-style check-unit check-corpus check-e2e check-kernels deps-kernels lint soak bench bench-redact bench-export fuzz install clean
+.PHONY: all crash deps deps-receivers demo check check-style check-unit check-corpus check-e2e check-kernels deps-kernels lint soak bench bench-launch bench-redact bench-search bench-export fuzz install clean
 .DEFAULT_GOAL := all
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -155,6 +161,8 @@ DEPS += libcurl4-openssl-dev libzstd-dev
 DEPS += libmicrohttpd-dev
 # The full-screen replay, and its picture of terminals.
 DEPS += libncurses-dev libvterm-dev
+# The index of searches.
+DEPS += libsqlite3-dev
 # What the tests run or are linked with.
 DEPS += libcmocka-dev perl git python3 curl strace procps iproute2
 DEPS += zstd openssl tmux
@@ -164,7 +172,7 @@ RECEIVERS := rsyslog syslog-ng-core clickhouse-server
 RECEIVERS_BENCH := rsyslog rsyslog-elasticsearch
 DEPS_LINT := clang-format clang-tidy cppcheck shellcheck
 DEPS_FUZZ := libclang-rt-14-dev
-DEPS_BENCH := bubblewrap auditd
+DEPS_BENCH := bubblewrap auditd jq crun runc
 DEPS_BENCH_REDACT := g++ libre2-dev
 DEPS_KERNELS := qemu-system-x86 busybox-static erofs-utils cpio kmod xz-utils zstd lz4
 

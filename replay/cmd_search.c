@@ -4,6 +4,7 @@
 #include "commands.h"
 #include "player.h"
 #include "query.h"
+#include "search.h"
 #include "units.h"
 
 #include "../supervisor/record/cleanup.h"
@@ -24,18 +25,14 @@ struct search_options {
 	const char *state;
 	struct moment since, until;
 	uint64_t limit;
-	bool json;
+	bool json, rebuild, no_index;
 	int color;
 };
 
-struct search {
-	const struct search_options *options;
-	struct query *query;
+struct output {
+	bool json;
 	struct pen pen;
 	struct json_buffer line;
-	uint64_t found, sessions_found, sessions, records;
-	uint64_t damaged, unreadable;
-	bool is_cut;
 };
 
 /* A number of events; 0 for no limit. */
@@ -54,12 +51,12 @@ static int limit_parse(const char *text, void *ret_limit)
 	return 0;
 }
 
-static void write_text(const struct search *s, const struct manifest *m,
+static void write_text(const struct output *o, const struct manifest *m,
 		       const struct origin *origin, const struct event *e)
 {
 	uint64_t elapsed_ns = origin_elapsed(origin, e);
 	const struct event_value *pid = event_get(e, FIELD_pid);
-	FILE *out = s->pen.out;
+	FILE *out = o->pen.out;
 	bool known = e->kind != EVENT_KIND_NONE && e->kind < EVENT_KIND_COUNT;
 
 	fprintf(out, "%s %8" PRIu64 " ", m->id, e->seq);
@@ -71,123 +68,29 @@ static void write_text(const struct search *s, const struct manifest *m,
 	else
 		fprintf(out, " %7s  ", "");
 	if (known)
-		pen_style(&s->pen, kind_style(e->kind));
+		pen_style(&o->pen, kind_style(e->kind));
 	fprintf(out, "%-19s ", known ? kind_table[e->kind].name : "unknown");
-	pen_style(&s->pen, STYLE_PLAIN);
-	line_write(&s->pen, e);
-	pen_style(&s->pen, STYLE_PLAIN);
+	pen_style(&o->pen, STYLE_PLAIN);
+	line_write(&o->pen, e);
+	pen_style(&o->pen, STYLE_PLAIN);
 	fputc('\n', out);
 }
 
-static int write_found(struct search *s, const struct manifest *m, const struct origin *origin,
+static int write_found(void *context, const struct manifest *m, const struct origin *origin,
 		       const struct event *e)
 {
+	struct output *o = context;
 	int r = 0;
 
-	if (!s->options->json) {
-		write_text(s, m, origin, e);
+	if (!o->json) {
+		write_text(o, m, origin, e);
 	} else {
-		s->line.length = 0;
-		r = json_write_event(&s->line, m->id, e);
+		o->line.length = 0;
+		r = json_write_event(&o->line, m->id, e);
 		if (r == 0)
-			fwrite(s->line.text, 1, s->line.length, stdout);
+			fwrite(o->line.text, 1, o->line.length, stdout);
 	}
 	return ferror(stdout) ? -EIO : r;
-}
-
-/* One record. 0, 1 (enough was found) or -errno. */
-static int take_record(struct search *s, const struct manifest *m, const struct origin *origin,
-		       const struct event *e, uint64_t *found)
-{
-	struct filter times = {
-		.query = s->query, .since = s->options->since, .until = s->options->until};
-
-	s->records++;
-	if (!filter_match(&times, origin, e))
-		return 0;
-	if (s->options->limit && s->found == s->options->limit) {
-		s->is_cut = true;
-		return 1;
-	}
-	s->found++;
-	++*found;
-	return write_found(s, m, origin, e);
-}
-
-static int read_session(struct search *s, const struct manifest *m, struct reader *reader)
-{
-	struct origin origin = {0};
-	bool begun = false, damaged = false;
-	uint64_t found = 0;
-	struct event e;
-	int r = 0;
-
-	while (r == 0) {
-		enum reader_state at = reader_next(reader, &e);
-
-		if (at == READER_END)
-			break;
-		if (at == READER_STOPPED) {
-			damaged = true;
-			if (!reader_skip_damage(reader))
-				break;
-			continue;
-		}
-		if (!begun)
-			origin = (struct origin){e.time_ns, e.boot_ns};
-		begun = true;
-		r = take_record(s, m, &origin, &e, &found);
-	}
-	s->damaged += damaged;
-	s->sessions_found += found > 0;
-	return r;
-}
-
-static int search_session(struct search *s, int state_fd, const struct manifest *m)
-{
-	cleanup(close_fd) int dir_fd = -1;
-	struct reader *reader;
-	char path[64];
-	int r;
-
-	snprintf(path, sizeof(path), "sessions/%s", m->id);
-	dir_fd = openat(state_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (dir_fd < 0 || reader_open(dir_fd, &reader) < 0) {
-		s->unreadable++;
-		return 0;
-	}
-	s->sessions++;
-	r = read_session(s, m, reader);
-	reader_free(reader);
-	return r;
-}
-
-/* A session whose whole time lies outside of what was asked for needs no look. */
-static bool can_match(const struct search *s, const struct manifest *m)
-{
-	const struct moment *since = &s->options->since, *until = &s->options->until;
-
-	if (since->given && since->absolute && m->state == SESSION_ENDED &&
-	    m->ended_ns + NS_PER_S < since->ns)
-		return false;
-	return !(until->given && until->absolute && m->started_ns > until->ns + NS_PER_S);
-}
-
-static int search_all(struct search *s, int state_fd)
-{
-	struct manifest *list;
-	size_t count, unreadable;
-	int r = store_list(state_fd, &list, &count, &unreadable);
-
-	if (r < 0)
-		return r;
-	s->unreadable = unreadable;
-	for (size_t i = count; r == 0 && i--;) {
-		if (can_match(s, &list[i]))
-			r = search_session(s, state_fd, &list[i]);
-	}
-	store_list_free(list, count);
-	return r < 0 ? r : 0;
 }
 
 /* On standard error: what was found may be piped on. */
@@ -196,7 +99,7 @@ static void write_summary(const struct search *s)
 	fprintf(stderr,
 		"%" PRIu64 " events in %" PRIu64 " of %" PRIu64 " sessions, %" PRIu64
 		" records read\n",
-		s->found, s->sessions_found, s->sessions, s->records);
+		s->found_count, s->sessions_found, s->sessions, s->records);
 	if (s->is_cut)
 		fprintf(stderr, CALLED ": there is more; --limit 0 gives all\n");
 	if (s->damaged)
@@ -220,37 +123,82 @@ static char *join(int count, char **words)
 	return text_stream_end(&joined) < 0 ? NULL : joined.text;
 }
 
+/* All of it, before a search that may end early. */
+static int index_all(struct search *s, int state_fd)
+{
+	struct search all = {.index = s->index};
+	int r = search_all(&all, state_fd);
+
+	s->index = all.index;
+	return r;
+}
+
+/* 0 or STATUS_TROUBLE. */
+static int run_search(struct search *s, const struct search_options *options)
+{
+	cleanup(close_fd) int state_fd = -1;
+	int r = state_open(options->state, CALLED, stderr, &state_fd);
+
+	if (r < 0)
+		return STATUS_TROUBLE;
+	r = options->no_index ? 0 : search_index_open(options->state, options->rebuild, &s->index);
+	if (r < 0 && options->rebuild) {
+		fprintf(stderr,
+			CALLED ": cannot write " SEARCH_INDEX_NAME " in the state directory: %s\n",
+			strerror(-r));
+		return STATUS_TROUBLE;
+	}
+	r = 0; /* a search does without */
+	if (options->rebuild && s->filter.query)
+		r = index_all(s, state_fd);
+	if (r == 0)
+		r = search_all(s, state_fd);
+	search_end(s);
+	if (r == 0 && fflush(stdout))
+		r = -errno;
+	if (r < 0)
+		fprintf(stderr, CALLED ": %s\n", strerror(-r));
+	return r < 0 ? STATUS_TROUBLE : 0;
+}
+
+static int parse_query(int count, char **words, struct query **ret_query)
+{
+	cleanup(free) char *text = join(count, words);
+
+	if (text)
+		return query_from_option(text, CALLED, stderr, ret_query);
+	fprintf(stderr, CALLED ": %s\n", strerror(ENOMEM));
+	return -ENOMEM;
+}
+
 static int search_run(const void *values, int argument_count, char **arguments)
 {
 	const struct search_options *options = values;
-	cleanup(free) char *text = join(argument_count, arguments);
 	cleanup(query) struct query *query = NULL;
-	cleanup(close_fd) int state_fd = -1;
-	struct search s = {.options = options,
-			   .pen = pen_for(stdout, (enum color_choice)options->color)};
-	int r;
+	struct output output = {.json = options->json,
+				.pen = pen_for(stdout, (enum color_choice)options->color)};
+	struct search s = {.limit = options->limit, .found = write_found, .context = &output};
 
-	if (!text) {
-		fprintf(stderr, CALLED ": %s\n", strerror(ENOMEM));
+	if (!argument_count && !options->rebuild) {
+		fputs(CALLED ": a filter is missing; or --rebuild\n", stderr);
 		return STATUS_TROUBLE;
 	}
-	if (query_from_option(text, CALLED, stderr, &query) < 0)
-		return STATUS_TROUBLE;
-	if (state_open(options->state, CALLED, stderr, &state_fd) < 0)
-		return STATUS_TROUBLE;
-	s.query = query;
-	r = search_all(&s, state_fd);
-	json_buffer_free(&s.line);
-	if (r == 0 && fflush(stdout))
-		r = -errno;
-	if (r < 0) {
-		fprintf(stderr, CALLED ": %s\n", strerror(-r));
+	if (options->rebuild && options->no_index) {
+		fputs(CALLED ": --rebuild and --no-index exclude each other\n", stderr);
 		return STATUS_TROUBLE;
 	}
+	if (argument_count && parse_query(argument_count, arguments, &query) < 0)
+		return STATUS_TROUBLE;
+	s.filter = (struct filter){
+		.query = query, .since = options->since, .until = options->until};
+	int status = run_search(&s, options);
+	json_buffer_free(&output.line);
+	if (status)
+		return status;
 	write_summary(&s);
 	if (s.damaged || s.unreadable)
 		return STATUS_TROUBLE;
-	return s.found ? 0 : STATUS_NONE;
+	return s.found_count || !query ? 0 : STATUS_NONE;
 }
 
 /* clang-format off */
@@ -260,7 +208,7 @@ const struct command command_search = {
 	.name = "search",
 	.summary = "search the records of all sessions",
 	.positional = "FILTER...",
-	.positional_min = 1,
+	.positional_min = 0,
 	.positional_max = -1,
 	.options = (const struct command_option[]){
 		{"since", 0, "TIME", "only from then on", OPTION_PARSED, OFFSET(since), .parse = moment_parse,
@@ -269,6 +217,8 @@ const struct command command_search = {
 		 .allowed = MOMENT_ALLOWED},
 		{"limit", 'n', "N", "stop after N events (1000); 0: never", OPTION_PARSED, OFFSET(limit), .parse = limit_parse,
 		 .allowed = "a number; 0 for no limit"},
+		{"rebuild", 0, NULL, "make the index anew first; a filter may be left out then", OPTION_FLAG, OFFSET(rebuild)},
+		{"no-index", 0, NULL, "read every record, and leave the index alone", OPTION_FLAG, OFFSET(no_index)},
 		{"json", 'j', NULL, "print the canonical JSON, one record a line", OPTION_FLAG, OFFSET(json)},
 		{"color", 0, "WHEN", "colours: by itself on a terminal only", OPTION_CHOICE, OFFSET(color),
 		 .choices = color_choices},
@@ -281,8 +231,14 @@ const struct command command_search = {
 		"Prints the events of all sessions that the filter is true for, the newest session first, within a session "
 		"in the order of its record: session, number of the record, wall clock, seconds since the session's start, "
 		"pid, kind and what happened. How many there were is told on standard error.\n\n"
-		"Journals are read from beginning to end; there is no index. --since and --until as wall clocks spare the "
-		"sessions that lie outside; as times after the start they count from the start of each session.",
+		"What is found is read in the journals, and checked there. Where the state directory can be written, an index "
+		"(search.index) is kept of it, which says of each few thousand records what cannot be in them; they are not "
+		"read then. It holds hashes, nothing that a session wrote, and is no evidence: it can be removed, is made "
+		"while journals are read, and made anew for journals that changed otherwise than by growing. Terms of three "
+		"bytes and more, kinds and fields make use of it; a not, numbers and times do not. --no-index does without "
+		"it.\n\n"
+		"--since and --until as wall clocks spare the sessions that lie outside; as times after the start they count "
+		"from the start of each session.",
 	.sections = (const struct command_section[]){
 		QUERY_MANUAL,
 		{"EXIT STATUS",
@@ -294,6 +250,7 @@ const struct command command_search = {
 		 "  vitrine search net.dst:203.0.113.0/24 --since 2024-05-01T00:00:00Z"},
 		{0},
 	},
+	.reads = COMMAND_READS_ALL,
 	.run = search_run,
 };
 /* clang-format on */

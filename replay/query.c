@@ -385,3 +385,26 @@ bool query_match(const struct query *q, const struct origin *origin, const struc
 {
 	return q->is_empty || match_node(q, q->root, origin, e);
 }
+
+/* What is not there is known for certain, what is there is not: a not says nothing. */
+static bool node_can_match(const struct query *q, uint16_t number, const struct grams *g)
+{
+	const struct node *node = &q->nodes[number];
+
+	switch (node->type) {
+	case NODE_TERM:
+		return term_can_match(&q->terms[node->left], g);
+	case NODE_NOT:
+		return true;
+	case NODE_AND:
+		return node_can_match(q, node->left, g) && node_can_match(q, node->right, g);
+	case NODE_OR:
+		return node_can_match(q, node->left, g) || node_can_match(q, node->right, g);
+	}
+	return true;
+}
+
+bool query_can_match(const struct query *q, const struct grams *g)
+{
+	return q->is_empty || node_can_match(q, q->root, g);
+}

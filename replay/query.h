@@ -31,6 +31,10 @@ void query_free(struct query *q);
 
 bool query_match(const struct query *q, const struct origin *origin, const struct event *e);
 
+/* False if no record of the stretch that @g tells of can match. */
+struct grams;
+bool query_can_match(const struct query *q, const struct grams *g);
+
 /* query_parse for a command line: one line on @errors, as @called, if it fails. NULL as @text gives
  * NULL. 0, -EINVAL or -ENOMEM. */
 int query_from_option(const char *text, const char *called, FILE *errors, struct query **ret_query);

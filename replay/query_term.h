@@ -69,3 +69,6 @@ bool term_set_subject(struct term *t, const char *name);
 const char *term_set_value(struct term *t, const struct term_value *value);
 
 bool term_match(const struct term *t, const struct origin *origin, const struct event *e);
+
+/* As query_can_match. */
+bool term_can_match(const struct term *t, const struct grams *g);

@@ -57,8 +57,13 @@ size_t leftovers_finish(struct host *h)
 {
 	struct manifest *list = NULL;
 	size_t count = 0, unreadable = 0, busy = 0;
-	int r = store_list(h->state_fd, &list, &count, &unreadable);
+	int r = sandbox_remove_strays(&h->cgroups);
 
+	if (r < 0)
+		log_write(&h->log, LOG_LEVEL_WARNING,
+			  "cgroups that nobody holds cannot be removed: %s", strerror(-r));
+	session_dir_tidy(h->sessions_fd);
+	r = store_list(h->state_fd, &list, &count, &unreadable);
 	if (r < 0) {
 		log_write(&h->log, LOG_LEVEL_WARNING, "%s: %s", h->config.state, strerror(-r));
 		return 0;

@@ -43,7 +43,7 @@ struct recorder_open {
 	const char *session;
 	const struct policy *policy;
 	const struct session_secrets *secrets;
-	const json_t *key;     /* that signs it: session_key_make */
+	const json_t *key;     /* that signs it: session_key_make; NULL: recorder_sign follows */
 	uint32_t slot;
 	uint64_t ring_id; /* the same for a ring that comes again */
 	uint64_t ring_bytes, high_water;
@@ -62,6 +62,8 @@ int recorder_open(struct recorder *r, const struct recorder_open *open);
 /* The record of a session that never ran or whose supervisor was lost: no ring, only a journal. */
 int recorder_open_journal(struct recorder *r, const char *session, int journal_fd,
 			  const struct session_secrets *secrets, const json_t *key);
+/* Sign what was opened without a key. */
+int recorder_sign(struct recorder *r, const char *session, const json_t *key);
 int recorder_event(struct recorder *r, const char *session, const char *kind, json_t *fields);
 int recorder_exec(struct recorder *r, const char *session, uint32_t exec, uint64_t cgroup,
 		  const struct streams *streams, bool tty);

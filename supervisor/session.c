@@ -14,6 +14,7 @@
  * CLOSING, gone.
  */
 #include "session.h"
+#include "record/crash.h"
 
 #include "jansson_cleanup.h"
 #include "session_state.h"
@@ -146,13 +147,14 @@ static int run(struct session *s)
 		return session_decide_failed(s, "record", r, NULL), r;
 	if (s->client.started)
 		s->client.started(s->client.context, s->manifest.id);
+	crash_point();
 	session_run_command(s);
 	return 0;
 }
 
 void session_go_on(struct session *s)
 {
-	bool is_waiting = s->building || !s->is_told;
+	bool is_waiting = s->building || s->limits.is_measuring || !s->is_told;
 
 	if (s->stage != SESSION_OPENING || !s->is_open)
 		return;
@@ -169,6 +171,7 @@ static void opened(struct session *s, const struct recorder_message *m)
 		session_refuse(s, m);
 		return;
 	}
+	crash_point();
 	s->is_open = true;
 	session_go_on(s);
 }
@@ -230,7 +233,9 @@ int session_start(struct host *h, struct session_request *request, const struct 
 		session_free(s);
 		return r;
 	}
+	crash_point();
 	tell_recorder(s);
+	crash_point();
 	*ret_session = s;
 	return 0;
 }

@@ -4,6 +4,7 @@
  * entered in the ledger, and its manifest says that it has ended; readers wait for that.
  */
 #include "session_state.h"
+#include "record/crash.h"
 
 #include "jansson_cleanup.h"
 #include "session_key.h"
@@ -98,6 +99,7 @@ void session_closing(struct session *s, const struct recorder_message *m)
 {
 	char room[512];
 
+	crash_point();
 	phases_mark(s->phases, "written");
 	if (m->error || s->is_adopted)
 		return;
@@ -107,6 +109,7 @@ void session_closing(struct session *s, const struct recorder_message *m)
 	session_tell_end(s, m->verdict, end_error(s, 0, room, sizeof(room)));
 	phases_mark(s->phases, "told");
 	s->stage = SESSION_SEALING;
+	crash_point();
 }
 
 void session_count_end(struct session *s, enum verdict_reason reason, bool is_whole)
@@ -132,7 +135,9 @@ void session_closed(struct session *s, const struct recorder_message *m)
 			  "the record of session %s is not whole: %s", s->manifest.id,
 			  strerror(error));
 	}
+	crash_point();
 	manifest_mark_ending(s->dir_fd, false);
+	crash_point();
 	tell_phases(s);
 	session_free(s);
 }
@@ -190,7 +195,12 @@ void session_close_record(struct session *s)
 		s->verdict.wall_ns = session_clock_ns(CLOCK_BOOTTIME) - s->started_boot_ns;
 	phases_mark(s->phases, "measured");
 	s->stage = SESSION_CLOSING;
+	crash_point();
 	recorder_close(h->recorder, s->manifest.id, verdict_fields(&s->verdict));
+
+	/* While the recorder writes the end. */
+	session_remove_sandbox(s);
+	phases_mark(s->phases, "removed");
 }
 
 /* A step of the set-up failed after the record was open. */
@@ -202,5 +212,6 @@ void session_decide_failed(struct session *s, const char *step, int error, const
 		snprintf(failed.text, sizeof(failed.text), "%s", text);
 	else
 		snprintf(failed.text, sizeof(failed.text), "%s: %s", step, strerror(-error));
+	session_redact_words(s, failed.text, sizeof(failed.text));
 	verdict_decide(&s->verdict, &failed);
 }

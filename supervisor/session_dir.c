@@ -1,6 +1,7 @@
 /* Directories of sessions: made, locked and removed below held descriptors, never through a path.
  */
 #include "session_dir.h"
+#include "record/crash.h"
 
 #include "record/cleanup.h"
 
@@ -39,6 +40,28 @@ static int give(int fd, const struct session_dir_owner *owner)
 	return owner->group_reads && fchmod(fd, S_ISGID | 0750) < 0 ? -errno : 0;
 }
 
+/* -EEXIST: the name is taken, or who clears up was faster than the lock. */
+static int make(int sessions_fd, const char *id, const struct session_dir_owner *owner, int *ret_fd)
+{
+	if (mkdirat(sessions_fd, id, 0700) < 0)
+		return -errno;
+	crash_point();
+	cleanup(close_fd) int fd = open_directory(sessions_fd, id);
+	if (fd == -ENOENT)
+		return -EEXIST;
+	int r = fd < 0 ? fd : 0;
+	if (r == 0 && flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK ? -EEXIST : -errno;
+	if (r == 0)
+		r = give(fd, owner);
+	if (r < 0) {
+		unlinkat(sessions_fd, id, AT_REMOVEDIR);
+		return r;
+	}
+	*ret_fd = take_fd(fd);
+	return 0;
+}
+
 int session_dir_create(int sessions_fd, const struct session_dir_owner *owner,
 		       char ret_id[SESSION_ID_LENGTH + 1], int *ret_fd)
 {
@@ -49,27 +72,12 @@ int session_dir_create(int sessions_fd, const struct session_dir_owner *owner,
 	memcpy(id, ret_id, sizeof(id));
 	for (int i = 0; i < (is_given ? 1 : TRIES) && r == -EEXIST; i++) {
 		r = is_given ? 0 : session_dir_make_id(id);
-		if (r == 0 && mkdirat(sessions_fd, id, 0700) < 0)
-			r = -errno;
+		if (r == 0)
+			r = make(sessions_fd, id, owner, ret_fd);
 	}
-	if (r < 0)
-		return r;
-
-	cleanup(close_fd) int fd = open_directory(sessions_fd, id);
-	if (fd < 0)
-		r = fd;
-	else if (flock(fd, LOCK_EX | LOCK_NB) < 0)
-		r = -errno;
-	else
-		r = give(fd, owner);
-	if (r < 0) {
-		unlinkat(sessions_fd, id, AT_REMOVEDIR);
-		return r;
-	}
-
-	memcpy(ret_id, id, sizeof(id));
-	*ret_fd = take_fd(fd);
-	return 0;
+	if (r == 0)
+		memcpy(ret_id, id, sizeof(id));
+	return r;
 }
 
 int session_dir_open(int sessions_fd, const char *id, int *ret_fd)
@@ -94,4 +102,36 @@ void session_dir_remove(int sessions_fd, int fd, const char *id)
 		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
 			unlinkat(fd, entry->d_name, 0);
 	unlinkat(sessions_fd, id, AT_REMOVEDIR);
+}
+
+/* Nothing was begun in it: its supervisor died over making it. */
+static bool is_empty(int fd)
+{
+	int copy = openat(fd, ".", O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+	cleanup(closedir) DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.' && strcmp(entry->d_name, MANIFEST_TEMPORARY) != 0)
+			return false;
+	return dir != NULL;
+}
+
+void session_dir_tidy(int sessions_fd)
+{
+	int copy = openat(sessions_fd, ".", O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+	cleanup(closedir) DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		cleanup(close_fd) int fd = -1;
+
+		if (!session_id_is_valid(entry->d_name) ||
+		    session_dir_open(sessions_fd, entry->d_name, &fd) < 0)
+			continue;
+		if (is_empty(fd))
+			session_dir_remove(sessions_fd, fd, entry->d_name);
+		else
+			manifest_settle_again(fd); /* readers do not mind */
+	}
 }

@@ -28,3 +28,6 @@ int session_dir_open(int sessions_fd, const char *id, int *ret_fd);
 
 /* Remove a session that never had a record. */
 void session_dir_remove(int sessions_fd, int fd, const char *id);
+
+/* Finish what supervisors died over: remove what has no manifest yet, and settle manifests. */
+void session_dir_tidy(int sessions_fd);

@@ -3,6 +3,7 @@
  * ends, and what it left running killed.
  */
 #include "session_state.h"
+#include "record/crash.h"
 
 #include "jansson_cleanup.h"
 
@@ -52,6 +53,7 @@ void session_finish_exec(struct session *s)
 	s->stage = SESSION_DRAINING;
 	recorder_close_exec(s->host->recorder, s->manifest.id, SESSION_EXEC, verdict_fields(&v));
 
+	crash_point();
 	/* While the recorder takes what the command wrote. */
 	sandbox_kill(s->sandbox, 0);
 	session_count_missed(s);
@@ -69,6 +71,7 @@ static void decide_not_run(struct session *s, const struct sandbox_status *statu
 		failed.step = status->step;
 	snprintf(failed.text, sizeof(failed.text), "cannot run the command: %s%s%s",
 		 directory ? directory : "", directory ? ": " : "", strerror(status->error));
+	session_redact_words(s, failed.text, sizeof(failed.text));
 	verdict_decide(&s->verdict, &failed);
 }
 

@@ -4,6 +4,7 @@
  * directory, which holds the record of the failure.
  */
 #include "session_state.h"
+#include "record/crash.h"
 
 #include "control.h"
 #include "jansson_cleanup.h"
@@ -31,6 +32,7 @@ static int fail(struct session *s, struct fault *f, const char *step, int error,
 		fault_say(f, "setup_failed", "%s", text);
 	else
 		fault_say(f, "setup_failed", "%s: %s", step, strerror(-error));
+	session_redact_words(s, f->text, sizeof(f->text));
 	snprintf(failed.text, sizeof(failed.text), "%.*s", (int)sizeof(failed.text) - 1, f->text);
 	verdict_decide(&s->verdict, &failed);
 	return error;
@@ -254,6 +256,7 @@ static int start_watch(struct session *s, struct fault *f)
 	if (r < 0)
 		return fail(s, f, "sensors", r, why.text);
 
+	s->cgroup = sandbox_info(s->sandbox)->cgroup;
 	s->missed_before = sensors_missed(h->sensors);
 	sensors_deny(h->sensors, &s->request.policy.syscalls.denied);
 	r = sensors_open_session(h->sensors, &subject, &s->watch);
@@ -320,6 +323,13 @@ static int make_key(struct session *s, struct fault *f)
 	return r < 0 ? fail(s, f, "key", r, NULL) : 0;
 }
 
+static int measure_workspace(struct session *s, struct fault *f)
+{
+	int r = session_limits_measure(s);
+
+	return r < 0 ? fail(s, f, "limits", r, NULL) : 0;
+}
+
 int session_set_up(struct session *s, const int fds[3], struct fault *f)
 {
 	if (s->host->doctor)
@@ -329,6 +339,7 @@ int session_set_up(struct session *s, const int fds[3], struct fault *f)
 		return r;
 	phases_mark(s->phases, "slot");
 	r = make_directory(s, f);
+	crash_point();
 	phases_mark(s->phases, "directory");
 	if (r == 0)
 		r = check_workspace(s, f);
@@ -340,15 +351,28 @@ int session_set_up(struct session *s, const int fds[3], struct fault *f)
 		r = make_sandbox(s, f);
 	if (r == 0)
 		r = start_watch(s, f);
+	crash_point();
 	phases_mark(s->phases, "watch");
 	if (r == 0)
 		r = open_streams(s, fds, f);
+	crash_point();
 	phases_mark(s->phases, "streams");
 	if (r == 0)
+		r = measure_workspace(s, f);
+	if (r == 0 && sandbox_ready_fd(s->sandbox) >= 0) {
 		r = make_key(s, f);
-	if (r == 0 && sandbox_ready_fd(s->sandbox) >= 0)
-		r = wait_launched(s, f);
+		if (r == 0)
+			r = wait_launched(s, f);
+	}
 	return r;
+}
+
+void session_remove_sandbox(struct session *s)
+{
+	crash_point();
+	sandbox_free(s->sandbox);
+	s->sandbox = NULL;
+	crash_point();
 }
 
 void session_tear_down(struct session *s)
@@ -360,17 +384,17 @@ void session_tear_down(struct session *s)
 	s->disk_wait = sd_event_source_disable_unref(s->disk_wait);
 	s->drain = sd_event_source_disable_unref(s->drain);
 	session_limits_stop(s);
+	session_limits_free(s);
 	streams_close(&s->streams);
 	if (s->sandbox)
 		sandbox_kill(s->sandbox, 0);
 	if (s->is_watched) {
 		sensors_forget_death(h->sensors, s->exec_cgroup);
-		sensors_close_session(h->sensors, sandbox_info(s->sandbox)->cgroup, s->watch.slot);
+		sensors_close_session(h->sensors, s->cgroup, s->watch.slot);
 		s->is_watched = false;
 		host_unwatch(h);
 	}
-	sandbox_free(s->sandbox);
-	s->sandbox = NULL;
+	session_remove_sandbox(s);
 	secret_files_free(s->secret_files);
 	s->secret_files = NULL;
 	template_use_end(&s->template);
@@ -379,20 +403,42 @@ void session_tear_down(struct session *s)
 	s->slot_fd = -1;
 }
 
+static int key_missing(struct session *s, int error)
+{
+	metric_add(s->host->metrics->chain_errors, 1);
+	log_write(&s->host->log, LOG_LEVEL_ERROR, "session %s: no key to sign with: %s",
+		  s->manifest.id, strerror(-error));
+	return error;
+}
+
+static int open_bare(struct session *s)
+{
+	cleanup(json) json_t *key = NULL;
+	int r = session_key_make(s->host, s->manifest.id, &key);
+
+	if (r < 0)
+		return key_missing(s, r);
+	return recorder_open_journal(s->host->recorder, s->manifest.id, s->dir_fd,
+				     &s->request.secrets, key);
+}
+
+/* Where there was nothing to wait for the key is made while the recorder opens the record. */
+static int sign_record(struct session *s)
+{
+	cleanup(json) json_t *key = NULL;
+	int r = session_key_make(s->host, s->manifest.id, &key);
+
+	if (r < 0)
+		return key_missing(s, r);
+	return recorder_sign(s->host->recorder, s->manifest.id, key);
+}
+
 int session_open_record(struct session *s)
 {
 	cleanup(json) json_t *key = take(s->key);
-	int r = key ? 0 : session_key_make(s->host, s->manifest.id, &key);
 
-	if (r < 0) {
-		metric_add(s->host->metrics->chain_errors, 1);
-		log_write(&s->host->log, LOG_LEVEL_ERROR, "session %s: no key to sign with: %s",
-			  s->manifest.id, strerror(-r));
-		return r;
-	}
 	if (s->is_bare)
-		return recorder_open_journal(s->host->recorder, s->manifest.id, s->dir_fd,
-					     &s->request.secrets, key);
+		return open_bare(s);
 
 	const struct sandbox_info *info = sandbox_info(s->sandbox);
 	struct recorder_open open = {
@@ -412,8 +458,13 @@ int session_open_record(struct session *s)
 		.fanotify_fd = info->fanotify_fd,
 		.root_mount_fd = info->root_mount_fd,
 	};
-	int e = recorder_open(s->host->recorder, &open);
-	if (e == 0)
-		session_follow_building(s);
-	return e;
+	int r = recorder_open(s->host->recorder, &open);
+	if (r < 0)
+		return r;
+	session_follow_building(s);
+	r = key ? 0 : sign_record(s);
+	phases_mark(s->phases, "signed");
+	if (r < 0)
+		session_decide_failed(s, "key", r, NULL);
+	return 0;
 }

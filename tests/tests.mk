@@ -2,7 +2,7 @@
 
 UNIT_SRC := $(wildcard tests/unit/*.c)
 UNIT := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(UNIT_SRC))
-UNIT_LIBS := -lcmocka -ljansson -lcrypto -lz -lbpf -lelf -lseccomp -lcap -lsystemd -lcurl -lzstd -lpcre2-8 -lmicrohttpd -lm -lncursesw -lvterm -pthread
+UNIT_LIBS := -lcmocka -ljansson -lcrypto -lz -lbpf -lelf -lseccomp -lcap -lsystemd -lcurl -lzstd -lpcre2-8 -lmicrohttpd -lm -lncursesw -lvterm -lsqlite3 -pthread
 
 $(B)/tests/unit/%: $(B)/obj/tests/unit/%.o $(foreach l,$(LIBS),$(call archive,$(l)))
 	$(call say,LINK,$@)
@@ -48,14 +48,17 @@ check-e2e: deps-receivers all $(B)/tests/acts $(B)/tests/escape $(B)/tests/write
 # Proofs that take minutes or hours: outages, thousands of sessions, millions of records. Not part of check.
 SOAK := $(wildcard tests/soak/*.t)
 
-soak: deps deps-receivers all $(B)/tests/acts $(B)/tests/escape $(B)/tests/write-journal $(B)/tests/loops $(B)/tests/unit/forgery
+crash: deps
+	$(Q)$(MAKE) --no-print-directory CRASH=1 all
+
+soak: deps deps-receivers crash all $(B)/tests/acts $(B)/tests/escape $(B)/tests/write-journal $(B)/tests/loops $(B)/tests/unit/forgery
 	$(Q)$(E2E_ENV) prove $(PROVEFLAGS) $(SOAK)
 
 # ---- other kernels, in QEMU: the acts, unchanged, on a pure cgroup v2 hierarchy ------------------------------------
 
 KERNELS ?= bookworm trixie
 KERNEL_CACHE := build/kernels
-KERNEL_TESTS := tests/e2e/10-acts.t tests/e2e/66-attempts.t tests/e2e/65-limits.t tests/e2e/67-kill.t
+KERNEL_TESTS := tests/e2e/10-acts.t tests/e2e/66-attempts.t tests/e2e/65-limits.t tests/e2e/67-kill.t tests/e2e/76-escape.t
 GUEST_RUN = VITRINE_BIN=/vitrine/bin VITRINE_TESTS=/vitrine sh /vitrine/e2e/$(notdir $(t))
 
 deps-kernels:
@@ -96,12 +99,25 @@ bench: deps
 	$(call install_packages,$(DEPS_BENCH) $(DEPS_BENCH_REDACT))
 	$(Q)$(MAKE) --no-print-directory all $(B)/tests/loops $(BENCHES)
 	$(Q)sh tests/bench/bench.sh $(abspath $(B)/bin) $(abspath $(B)/tests) $(ROUNDS)
+	$(Q)sh tests/bench/launch.sh $(abspath $(B)/bin) $(abspath $(B)/tests) $(ROUNDS)
 	$(Q)$(MAKE) --no-print-directory bench-export
 
 # What sinks cost, beside rsyslog.
 bench-export: all $(B)/tests/bench-export $(B)/tests/bench-null_receiver
 	$(Q)sh tests/receivers.sh build/receivers $(RECEIVERS_BENCH)
 	$(Q)VITRINE_RECEIVERS=$(abspath build/receivers) sh tests/bench/export.sh $(abspath $(B)/bin) $(abspath $(B)/tests)
+
+# From start to cleaned, beside peers.
+bench-launch: deps
+	$(call install_packages,$(DEPS_BENCH))
+	$(Q)$(MAKE) --no-print-directory all $(B)/tests/bench-launch
+	$(Q)sh tests/bench/launch.sh $(abspath $(B)/bin) $(abspath $(B)/tests) $(ROUNDS)
+
+# Ten million records, and what it takes to find a few; ausearch and jq beside it.
+bench-search: deps
+	$(call install_packages,$(DEPS_BENCH))
+	$(Q)$(MAKE) --no-print-directory all $(B)/tests/bench-acts
+	$(Q)sh tests/bench/search.sh $(abspath $(B)/bin) $(abspath $(B)/tests) $(RECORDS)
 
 # How much redaction finds, and what it costs.
 bench-redact: deps

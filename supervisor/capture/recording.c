@@ -263,6 +263,13 @@ bool recording_tick(struct recording *r)
 	return had_some || was_waiting;
 }
 
+int recording_sign(struct recording *r, const struct checkpoints_key *key, const char **ret_why)
+{
+	int e = journal_sign(r->journal, key);
+
+	return e < 0 ? fail(ret_why, e, "cannot sign the record") : 0;
+}
+
 static int read_fields(struct recording *r, json_t *fields, struct event *e, const char **ret_why)
 {
 	if (event_from_json(r->arena, fields, e) < 0)

@@ -116,6 +116,9 @@ bool recording_gave_up(const struct recording *r);
 /* Command @exec runs in @cgroup. 0 or -errno (-EEXIST). */
 int recording_add_exec(struct recording *r, uint32_t exec, uint64_t cgroup,
 		       struct exec_relays **ret_relays);
+/* Sign the record from here on with @key, borrowed. 0 or -errno with words in *ret_why. */
+int recording_sign(struct recording *r, const struct checkpoints_key *key, const char **ret_why);
+
 /* NULL if there is none of that number. */
 struct exec_relays *recording_exec(struct recording *r, uint32_t exec);
 

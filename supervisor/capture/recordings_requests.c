@@ -196,6 +196,21 @@ static int serve_open(struct call *c)
 	return 0;
 }
 
+static int serve_sign(struct call *c)
+{
+	const struct checkpoints_key *given = NULL;
+	uint8_t seed[SIGN_SEED_SIZE] = {0};
+	struct checkpoints_key key;
+	int e = read_signing(c, seed, &key, &given);
+
+	if (e == 0 && !given)
+		e = call_refuse(c, -EINVAL, "no key to sign with");
+	if (e == 0)
+		e = recording_sign(c->recording, given, &c->why);
+	explicit_bzero(seed, sizeof(seed));
+	return e;
+}
+
 static int serve_event(struct call *c)
 {
 	const char *name = json_string_value(json_object_get(c->body, "kind"));
@@ -421,6 +436,7 @@ static const struct {
 } requests[] = {
 	{"start", "started", NEEDS_NOTHING, false, call_serve_start},
 	{"open", "opened", NEEDS_START, false, serve_open},
+	{"sign", NULL, NEEDS_SESSION, false, serve_sign},
 	{"event", NULL, NEEDS_SESSION, false, serve_event},
 	{"exec", "execed", NEEDS_SESSION, false, serve_exec},
 	{"tty", NULL, NEEDS_SESSION, false, serve_tty},

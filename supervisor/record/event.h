@@ -31,7 +31,8 @@ enum field_type {
 /* What the redaction stage has to look for in a field. A number needs nothing; every text says what
  * it is. */
 enum redact_class {
-	REDACT_NEVER,  /* our own words and numbers: enum names, keys, digests */
+	REDACT_NEVER,  /* our own words and numbers: enum names, keys, digests. Only the secrets that
+			* the session was given are looked for in its texts */
 	REDACT_TEXT,   /* free text of a session */
 	REDACT_PATH,   /* a path or file name */
 	REDACT_ARGV,   /* an argument vector: flags, positions and user:password forms matter */

@@ -377,6 +377,15 @@ int journal_retry(struct journal *j)
 	return advance(j);
 }
 
+int journal_sign(struct journal *j, const struct checkpoints_key *key)
+{
+	int r = j->error ? j->error : advance(j);
+
+	if (!r)
+		r = notary_new(j->dir_fd, key, j->next_seq, &j->notary);
+	return r ? r : sign(j, CHECKPOINT_PLAIN);
+}
+
 int journal_sync(struct journal *j)
 {
 	int r;

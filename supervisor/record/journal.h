@@ -74,6 +74,13 @@ int journal_flush(struct journal *j, uint64_t now_ns);
  */
 int journal_retry(struct journal *j);
 
+/*
+ * Sign from here on with @key (borrowed), for a journal that was opened without one. What was
+ * appended before is signed too. 0 or -errno.
+ */
+struct checkpoints_key;
+int journal_sign(struct journal *j, const struct checkpoints_key *key);
+
 /* Seal the open block, fdatasync. The journal stays open. */
 int journal_sync(struct journal *j);
 

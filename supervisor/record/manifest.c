@@ -2,6 +2,7 @@
  * manifest.json of one session: read strictly, written whole or not at all.
  */
 #include "cleanup.h"
+#include "crash.h"
 #include "jansson_cleanup.h"
 #include "json_put.h"
 #include "printable.h"
@@ -15,7 +16,7 @@
 #include <time.h>
 
 #define NAME "manifest.json"
-#define TEMPORARY "manifest.json.tmp"
+#define TEMPORARY MANIFEST_TEMPORARY
 #define BEFORE "manifest.json.before" /* until the one that took its place is on disk */
 #define ENDING S_ISVTX /* of the directory, between the end of a session and that of its record */
 #define ENDING_PAUSE_NS 2000000
@@ -181,7 +182,8 @@ static bool is_ending(int session_dir_fd, const struct manifest *m)
 	struct stat st;
 
 	return m->state != SESSION_ENDED && fstat(session_dir_fd, &st) == 0 &&
-	       (st.st_mode & ENDING) && m->supervisor_pid > 0 && (kill((pid_t)m->supervisor_pid, 0) == 0 || errno == EPERM);
+	       (st.st_mode & ENDING) && m->supervisor_pid > 0 &&
+	       (kill((pid_t)m->supervisor_pid, 0) == 0 || errno == EPERM);
 }
 
 static int read_once(int session_dir_fd, struct manifest *ret_manifest)
@@ -271,6 +273,7 @@ static int take_place(int session_dir_fd)
 		return -errno;
 	if (linkat(session_dir_fd, NAME, session_dir_fd, BEFORE, 0) && errno != ENOENT)
 		return -errno;
+	crash_point();
 	return renameat(session_dir_fd, TEMPORARY, session_dir_fd, NAME) ? -errno : 0;
 }
 
@@ -289,7 +292,9 @@ int manifest_put(int session_dir_fd, const struct manifest *m, int *ret_fd)
 		    0640);
 	if (fd < 0)
 		return -errno;
+	crash_point();
 	r = write_file(fd, text.text, text.length);
+	crash_point();
 	if (!r)
 		r = take_place(session_dir_fd);
 	if (r) {
@@ -302,11 +307,21 @@ int manifest_put(int session_dir_fd, const struct manifest *m, int *ret_fd)
 
 int manifest_settle(int session_dir_fd, int fd)
 {
+	crash_point();
 	if (fsync(fd) || fsync(session_dir_fd))
 		return -errno;
+	crash_point();
 	if (unlinkat(session_dir_fd, BEFORE, 0) && errno != ENOENT)
 		return -errno;
 	return 0;
+}
+
+int manifest_settle_again(int session_dir_fd)
+{
+	if (faccessat(session_dir_fd, BEFORE, F_OK, AT_SYMLINK_NOFOLLOW))
+		return errno == ENOENT ? 0 : -errno;
+	cleanup(close_fd) int fd = openat(session_dir_fd, NAME, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? -errno : manifest_settle(session_dir_fd, fd);
 }
 
 int manifest_write(int session_dir_fd, const struct manifest *m)

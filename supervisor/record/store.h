@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #define STORE_DEFAULT_STATE "/var/lib/vitrine"
+#define MANIFEST_TEMPORARY "manifest.json.tmp" /* its name while it is written */
 #define SESSION_ID_LENGTH 12 /* lower-case hex digits */
 
 /* True for SESSION_ID_LENGTH lower-case hex digits. */
@@ -55,6 +56,8 @@ int manifest_mark_ending(int session_dir_fd, bool is_ending);
  */
 int manifest_put(int session_dir_fd, const struct manifest *m, int *ret_fd);
 int manifest_settle(int session_dir_fd, int fd);
+/* The second step, if it was begun and not ended. */
+int manifest_settle_again(int session_dir_fd);
 
 /*
  * All sessions below @state_fd, oldest first. *ret_list is an array of *ret_count, freed by

@@ -116,6 +116,7 @@ static int add_argument(struct redactor *r, const struct bytes *items, size_t co
 int redactor_cut_items(struct redactor *r, const struct event_value *value, struct bytes *ret_bytes)
 {
 	bool is_argv = field_table[value->field].redact == REDACT_ARGV;
+	bool is_ours = field_table[value->field].redact == REDACT_NEVER;
 	struct place place = {value->field, 0};
 	struct bytes *items = NULL, *results;
 	size_t count = 0, offset = 0;
@@ -129,7 +130,7 @@ int redactor_cut_items(struct redactor *r, const struct event_value *value, stru
 	for (size_t i = 0; !error && i < count; offset += items[i++].size + 1) {
 		results[i] = items[i];
 		error = take_across(r, items[i], offset);
-		if (!error)
+		if (!error && !is_ours)
 			error = redactor_add_shapes(r, items[i]);
 		if (!error && value->is_cut && i == count - 1)
 			error = add_begun(r, items[i], value->field);

@@ -236,7 +236,8 @@ static int add_named(struct redactor *r)
 static int cut_text(struct redactor *r, const struct event_value *value, struct bytes *ret_bytes)
 {
 	struct place place = {value->field, -1};
-	int error = redactor_find(r, value->bytes);
+	bool is_ours = field_table[value->field].redact == REDACT_NEVER;
+	int error = is_ours ? redactor_find_exact(r, value->bytes) : redactor_find(r, value->bytes);
 
 	if (!error && value->field == FIELD_name)
 		error = add_named(r);
@@ -261,10 +262,21 @@ static int cut_value(struct redactor *r, const struct event_value *value, struct
 	case FIELD_TYPE_MAP:
 		return redactor_cut_items(r, value, ret_bytes);
 	case FIELD_TYPE_JSON:
+		if (field_table[value->field].redact == REDACT_NEVER)
+			return 0; /* numbers, and names that were made harmless */
 		return redactor_cut_json(r, value->bytes, value->field, ret_bytes);
 	default:
 		return 0;
 	}
+}
+
+/* Only these have bytes. */
+static bool is_text(enum event_field field)
+{
+	enum field_type type = field_table[field].type;
+
+	return type == FIELD_TYPE_TEXT || type == FIELD_TYPE_TEXTS || type == FIELD_TYPE_MAP ||
+	       type == FIELD_TYPE_JSON;
 }
 
 /* An event that is whole by itself. */
@@ -278,7 +290,7 @@ static int pass_plain(struct redactor *r, const struct event *e, redact_emit *em
 		struct bytes bytes;
 		int error;
 
-		if (field_table[value.field].redact != REDACT_NEVER) {
+		if (is_text(value.field)) {
 			bytes = value.bytes;
 			error = cut_value(r, &value, &bytes);
 			if (error)

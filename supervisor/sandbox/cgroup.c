@@ -4,10 +4,11 @@
  * Processes are started in their cgroup and never moved: a move waits 5 to 7 ms for a grace period.
  */
 #include "cgroup.h"
+#include "../record/crash.h"
 
 #include "../record/cleanup.h"
 #include "cgroup1.h"
-#include "limits.h"
+#include "cgroup_controllers.h"
 #include "sandbox.h"
 
 #include <errno.h>
@@ -25,6 +26,8 @@
 #define EMPTY_TIMEOUT_MS 10000
 #define ASK_FIRST_NS 100000
 #define ASK_LAST_NS 10000000
+#define HOLD_TRIES 8
+#define STRAYS_MS 300 /* for all together */
 #define REMOVE_TRIES 200
 #define REMOVE_WAIT_NS 1000000
 
@@ -108,8 +111,12 @@ void cgroup_root_close(struct cgroup_root *root)
 		return;
 
 	cleanup(close_fd) int mount_fd = open(root->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (mount_fd >= 0 && flock(root->fd, LOCK_EX | LOCK_NB) == 0)
-		unlinkat(mount_fd, ROOT_NAME, AT_REMOVEDIR);
+	char controllers[CONTROLLERS_ROOM];
+
+	cgroup_controllers_noted(root->fd, controllers);
+	if (mount_fd >= 0 && flock(root->fd, LOCK_EX | LOCK_NB) == 0 &&
+	    unlinkat(mount_fd, ROOT_NAME, AT_REMOVEDIR) == 0)
+		cgroup_controllers_put_back(mount_fd, controllers);
 	if (!root->pure)
 		cgroup1_remove_parents(limits_controllers);
 	close(root->fd);
@@ -121,6 +128,7 @@ int cgroup_make(int parent_fd, const char *name, uid_t owner, int *ret_fd, uint6
 	if (mkdirat(parent_fd, name, 0755) < 0)
 		return -errno;
 
+	crash_point();
 	struct stat st;
 	cleanup(close_fd) int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0 || fchownat(fd, "cgroup.procs", owner, owner, 0) < 0) {
@@ -133,6 +141,34 @@ int cgroup_make(int parent_fd, const char *name, uid_t owner, int *ret_fd, uint6
 	*ret_fd = take_fd(fd);
 	*ret_id = st.st_ino;
 	return 0;
+}
+
+/* Somebody who clears up may have been faster than the lock: then it is made again. */
+static int hold(int parent_fd, const char *name, int fd)
+{
+	struct stat ours, named;
+
+	if (flock(fd, LOCK_EX) < 0 || fstat(fd, &ours) < 0)
+		return -errno;
+	if (fstatat(parent_fd, name, &named, 0) < 0)
+		return errno == ENOENT ? -EAGAIN : -errno;
+	return named.st_ino == ours.st_ino ? 0 : -EAGAIN;
+}
+
+int cgroup_make_held(int parent_fd, const char *name, uid_t owner, int *ret_fd, uint64_t *ret_id)
+{
+	int r = -EAGAIN;
+
+	for (int i = 0; i < HOLD_TRIES && (r == -EAGAIN || r == -ENOENT); i++) {
+		cleanup(close_fd) int fd = -1;
+
+		r = cgroup_make(parent_fd, name, owner, &fd, ret_id);
+		if (r == 0)
+			r = hold(parent_fd, name, fd);
+		if (r == 0)
+			*ret_fd = take_fd(fd);
+	}
+	return r;
 }
 
 int cgroup_read_value(int fd, const char *key, uint64_t *ret_value)
@@ -163,13 +199,13 @@ static int64_t now_ns(void)
 }
 
 /* The kernel tells of a change at most every 10 ms, so it is asked in between. */
-static int wait_empty(int fd)
+static int wait_empty(int fd, int64_t timeout_ms)
 {
 	cleanup(close_fd) int events = openat(fd, "cgroup.events", O_RDONLY | O_CLOEXEC);
 	if (events < 0)
 		return -errno;
 
-	int64_t deadline_ns = now_ns() + EMPTY_TIMEOUT_MS * 1000000ll;
+	int64_t deadline_ns = now_ns() + timeout_ms * 1000000;
 	for (long wait_ns = ASK_FIRST_NS;;
 	     wait_ns = wait_ns < ASK_LAST_NS ? 2 * wait_ns : wait_ns) {
 		const struct timespec wait = {.tv_nsec = wait_ns};
@@ -201,12 +237,14 @@ int cgroup_kill(int fd, int last_pidfd)
 {
 	struct pollfd p = {.fd = last_pidfd, .events = POLLIN};
 
+	crash_point();
 	int r = cgroup_write(fd, "cgroup.kill", "1");
 	if (r < 0)
 		return r;
+	crash_point();
 	if (last_pidfd >= 0)
 		poll(&p, 1, EMPTY_TIMEOUT_MS);
-	return wait_empty(fd);
+	return wait_empty(fd, EMPTY_TIMEOUT_MS);
 }
 
 static int remove_one(int parent_fd, const char *name)
@@ -243,6 +281,7 @@ static int remove_children(int fd)
 
 int cgroup_remove(int parent_fd, const char *name)
 {
+	crash_point();
 	if (unlinkat(parent_fd, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
 		return 0;
 
@@ -294,4 +333,36 @@ int sandbox_remove_leftover(const struct cgroup_root *root, const char *id)
 	if (r == 0)
 		r = cgroup_remove(root->fd, id);
 	return r < 0 ? r : limits_remove(id);
+}
+
+/* What still dies gets a moment; what lives is not for us to kill: a session has a manifest. */
+static int remove_stray(const struct cgroup_root *root, const char *id, int64_t deadline_ns)
+{
+	int64_t left_ms = (deadline_ns - now_ns()) / 1000000;
+	cleanup(close_fd) int fd = openat(root->fd, id, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return 0; /* gone meanwhile, or held */
+	int r = wait_empty(fd, left_ms > 0 ? left_ms : 0);
+	if (r < 0)
+		return r == -ETIMEDOUT ? 0 : r;
+	return sandbox_remove_leftover(root, id);
+}
+
+int sandbox_remove_strays(const struct cgroup_root *root)
+{
+	cleanup(closedir) DIR *dir = NULL;
+	const int64_t deadline_ns = now_ns() + STRAYS_MS * 1000000ll;
+	int copy = openat(root->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), failed = 0;
+	if (copy < 0 || !(dir = fdopendir(copy)))
+		return -errno;
+
+	for (struct dirent *e; (e = readdir(dir));) {
+		if (e->d_type != DT_DIR || e->d_name[0] == '.')
+			continue;
+		int r = remove_stray(root, e->d_name, deadline_ns);
+		if (r < 0)
+			failed = r;
+	}
+	return failed;
 }

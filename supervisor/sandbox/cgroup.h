@@ -25,6 +25,12 @@ int cgroup_remove(int parent_fd, const char *name);
 /* Write @text into file @name of a cgroup's directory. 0 or -errno. */
 int cgroup_write(int dir_fd, const char *name, const char *text);
 
+/*
+ * As cgroup_make, and held (flock) as long as *ret_fd or a duplicate is open: sandbox_remove_strays
+ * leaves it alone.
+ */
+int cgroup_make_held(int parent_fd, const char *name, uid_t owner, int *ret_fd, uint64_t *ret_id);
+
 /* Value of "<key> <number>" in an open file of flat lines, read from its start. -ENODATA if the key
  * is not there. */
 int cgroup_read_value(int fd, const char *key, uint64_t *ret_value);

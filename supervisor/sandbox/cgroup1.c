@@ -5,6 +5,7 @@
  * as often as it takes.
  */
 #include "cgroup1.h"
+#include "../record/crash.h"
 
 #include "../record/cleanup.h"
 #include "cgroup.h"
@@ -65,6 +66,7 @@ int cgroup1_make(const char *mount, const char *id, int *ret_fd)
 			r = -errno;
 		if (r < 0)
 			continue;
+		crash_point();
 		int fd = openat(parent, id, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (fd < 0)
 			return -errno;
@@ -95,6 +97,7 @@ int cgroup1_remove(const char *const *controllers, const char *id)
 		cleanup(close_fd) int parent = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (parent < 0)
 			continue;
+		crash_point();
 		drop_pages(parent, id);
 		int r = cgroup_remove(parent, id);
 		if (r < 0)

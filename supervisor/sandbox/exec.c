@@ -2,6 +2,7 @@
  * Commands of a sandbox, as vitrined sees them. See sandbox.h.
  */
 #include "../record/cleanup.h"
+#include "../record/crash.h"
 #include "cgroup.h"
 #include "message.h"
 #include "sandbox_state.h"
@@ -228,6 +229,7 @@ int sandbox_exec(struct sandbox *s, const struct sandbox_command *command, int *
 			 command->tty ? INIT_EXEC_STDIN : INIT_EXEC_COUNT);
 	if (r < 0)
 		return sandbox_fail(ret_error, SETUP_start, r, "%s", "");
+	crash_point();
 	e->asked = true;
 	if (command->tty)
 		return wait_terminal(s, e, ret_tty_master, ret_error);

@@ -5,6 +5,7 @@
  * fails.
  */
 #include "../record/cleanup.h"
+#include "../record/crash.h"
 #include "cgroup.h"
 #include "message.h"
 #include "mount.h"
@@ -117,8 +118,8 @@ static int make_cgroups(struct sandbox *s, struct making *m)
 
 	s->root_fd = fcntl(m->root->fd, F_DUPFD_CLOEXEC, 0);
 	int r = s->root_fd < 0 ? -errno
-			       : cgroup_make(s->root_fd, s->id, s->info.uid_base,
-					     &s->info.cgroup_fd, &s->info.cgroup);
+			       : cgroup_make_held(s->root_fd, s->id, s->info.uid_base,
+						  &s->info.cgroup_fd, &s->info.cgroup);
 	if (r == 0) {
 		s->made_cgroup = true;
 		s->info.freeze_fd =
@@ -379,6 +380,7 @@ static int build(struct sandbox *s, struct making *m)
 	phases_mark(phases, "skeleton");
 	r = make_cgroups(s, m);
 	phases_mark(phases, "cgroups");
+	crash_point();
 	if (r == 0)
 		r = open_workspace(s, m);
 	if (r == 0)
@@ -389,6 +391,7 @@ static int build(struct sandbox *s, struct making *m)
 		r = make_filter(m);
 	if (r == 0)
 		r = call_launcher(s, m);
+	crash_point();
 	phases_mark(phases, "asked");
 	return r;
 }
@@ -445,6 +448,8 @@ static void close_source(struct sandbox_source *from)
 int sandbox_launched(struct sandbox *s, struct sandbox_error *ret_error)
 {
 	int r = launcher_wait(s->launcher, &s->launch);
+
+	crash_point();
 	if (r == 0 &&
 	    (s->launch.fds[LAUNCH_ANSWER_ROOT] < 0 || s->launch.fds[LAUNCH_ANSWER_PIDFD] < 0))
 		r = -EBADMSG;
@@ -462,6 +467,8 @@ int sandbox_launched(struct sandbox *s, struct sandbox_error *ret_error)
 int sandbox_ready(struct sandbox *s, struct sandbox_error *ret_error)
 {
 	int r = wait_ready(s, ret_error);
+
+	crash_point();
 	if (r < 0)
 		return r;
 
@@ -575,6 +582,7 @@ void sandbox_free(struct sandbox *s)
 	if (s->info.fanotify_fd >= 0)
 		watch_close(s->info.fanotify_fd);
 	cleanup_close_fd(&s->info.root_mount_fd);
+	crash_point();
 	limits_close(&s->limits, s->id);
 	free(s);
 }

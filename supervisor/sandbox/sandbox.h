@@ -218,6 +218,10 @@ void sandbox_free(struct sandbox *s);
  */
 int sandbox_remove_leftover(const struct cgroup_root *root, const char *id);
 
+/* After a crash, too: remove those that nobody holds and in which nothing runs: sandboxes that had
+ * no session yet. 0 or -errno. */
+int sandbox_remove_strays(const struct cgroup_root *root);
+
 /*
  * The seccomp filter as BPF instructions: the table of syscall_policy.h with @changes. *ret_filter
  * is malloc'ed, *ret_count instructions. 0 or -errno.

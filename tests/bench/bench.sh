@@ -101,6 +101,21 @@ p=$(median "$work/peer")
 o=$(median "$work/ours")
 echo "$p $o" | awk '{printf "%-44s %9.1f ns  %-22s %9.1f ns  x %.2f  (hold: <= 1.4)\n", "getppid on the host while a session lives", $2, "bare", $1, $2 / $1}'
 
+# A session beside one that wants all processors and may have half of one.
+latency_alone() {
+	inside latency 1000
+}
+latency_beside_hog() {
+	"$bin/vitrine" run --quiet --socket "$work/socket" --name hog --limit cpu=0.5 -- sh -c 'for i in 1 2 3 4; do while :; do :; done & done; wait' 2>/dev/null &
+	holder=$!
+	until "$bin/vitrine" replay --state "$work/state" --json hog --kind process.exec 2>/dev/null | grep -q .; do sleep 0.05; done
+	inside latency 1000
+	"$bin/vitrine" kill --socket "$work/socket" hog
+	wait "$holder" || :
+	holder=
+}
+compare "a neighbour's p95, beside a cpu hog" 3 'alone' latency_alone latency_beside_hog
+
 # Loss: eight sessions as fast as they can.
 i=0
 clients=
@@ -185,21 +200,4 @@ if start_audit; then
 		}' "$work/auditd"
 else
 	echo "auditd: not measured (not installed, or the kernel's audit is in use)"
-fi
-
-# Peers that Debian packages, on the same machine. Their own records, if any, are not compared.
-if command -v bwrap >/dev/null; then
-	compare_start() {
-		i=0
-		: >"$work/peer"
-		: >"$work/ours"
-		while [ $i -lt "$rounds" ]; do
-			s=$(date +%s%N); bwrap --unshare-all --ro-bind / / /bin/true; e=$(date +%s%N); echo $((e - s)) >>"$work/peer"
-			s=$(date +%s%N); "$bin/vitrine" run --quiet --socket "$work/socket" -- /bin/true; e=$(date +%s%N); echo $((e - s)) >>"$work/ours"
-			i=$((i + 1))
-		done
-		echo "$(median "$work/peer") $(median "$work/ours")" |
-			awk '{printf "%-44s %9.2f ms  %-22s %9.2f ms  x %.2f\n", "recorded /bin/true, start to cleaned", $2 / 1e6, "bwrap --unshare-all", $1 / 1e6, $2 / $1}'
-	}
-	compare_start
 fi

@@ -121,6 +121,53 @@ static void each_form_is_found_at_every_split(void **state)
 	}
 }
 
+/* Each in a list of its own: what is left of all items. */
+static size_t left_of_items(const struct output *out)
+{
+	size_t left = 0;
+	const char *at = memmem(out->lines.text, out->lines.length, "\"argv\":[", 8);
+	const char *end = at ? memmem(at, 512, "],\"", 3) : NULL;
+
+	assert_non_null(end);
+	for (at += 8; at < end; at++) {
+		if (!strncmp(at, "[REDACTED:", 10))
+			at = strchr(at, ']');
+		else if (*at == '\\')
+			left++, at++;
+		else
+			left += *at != '"' && *at != ',';
+	}
+	return left;
+}
+
+static void each_form_is_found_over_two_arguments(void **state)
+{
+	(void)state;
+	for (size_t f = 0; f < FORMS; f++) {
+		for (size_t split = 0; split <= forms[f].size; split++) {
+			struct redactor *r = redactor_of("TOKEN", AWKWARD);
+			struct output out = {0};
+			struct event e;
+			char argv[256];
+
+			/* A NUL within is no argument. */
+			if (memchr(forms[f].text, 0, forms[f].size))
+				continue;
+			memcpy(argv, forms[f].text, split);
+			argv[split] = 0;
+			memcpy(argv + split + 1, forms[f].text + split, forms[f].size - split);
+			argv[forms[f].size + 1] = 0;
+			event_init(&e, EVENT_process_exec, 1, 1);
+			event_put_bytes(&e, FIELD_argv, argv, forms[f].size + 2);
+			event_put_u64(&e, FIELD_argv_bytes, forms[f].size + 2);
+			assert_int_equal(redact_event(r, &e, emit, &out), 0);
+			assert_true(left_of_items(&out) <= left_by(forms[f].form));
+			redactor_free(r);
+			output_free(&out);
+		}
+	}
+}
+
 static size_t left_after(const char *secret, const char *text, struct output *out)
 {
 	struct redactor *r = redactor_of("TOKEN", secret);
@@ -215,6 +262,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_form_is_found_at_every_split),
+		cmocka_unit_test(each_form_is_found_over_two_arguments),
 		cmocka_unit_test(leaves_of_json_are_secrets),
 		cmocka_unit_test(lines_are_secrets),
 		cmocka_unit_test(wrapped_base64_is_found),

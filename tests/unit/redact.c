@@ -70,7 +70,14 @@ static struct bytes with_token(enum field_type type)
 #undef SPAN
 }
 
-/* Every field that a session or a caller can fill is looked through, in every kind. */
+/* JSON that the supervisor writes of numbers and of names that can do no harm. */
+static bool is_ours(enum event_field field)
+{
+	return field_table[field].type == FIELD_TYPE_JSON &&
+	       field_table[field].redact == REDACT_NEVER;
+}
+
+/* Every text is looked through, in every kind, whatever class its field has. */
 static void no_secret_passes_in_any_field(void **state)
 {
 	(void)state;
@@ -82,7 +89,7 @@ static void no_secret_passes_in_any_field(void **state)
 			struct bytes value;
 			struct event e;
 
-			if (field_table[field].redact == REDACT_NEVER)
+			if (field_table[field].type < FIELD_TYPE_TEXT || is_ours(field))
 				continue;
 			r = new_redactor();
 			value = with_token(field_table[field].type);

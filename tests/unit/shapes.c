@@ -300,6 +300,7 @@ static void a_secret_over_labels_is_found(void **state)
 	event_init(&e, EVENT_dns_query, 1, 1);
 	event_put_text(&e, FIELD_name, "S3CR.3T-T.0KEN.example.org");
 	assert_int_equal(redact_event(r, &e, emit, &out), 0);
+	assert_int_equal(redact_flush(r, UINT64_MAX, emit, &out), 0);
 	assert_true(holds(&out.lines, "\"name\":\"[REDACTED:TOKEN:"));
 	assert_true(holds(&out.lines, "].example.org\""));
 	redactor_free(r);
