@@ -2,8 +2,8 @@
 #pragma once
 
 #include "sandbox/phases.h"
-#include "session.h"
 #include "secret_files.h"
+#include "session.h"
 #include "session_dir.h"
 #include "streams.h"
 #include "templates.h"
@@ -97,12 +97,14 @@ json_t *session_exec_fields(const struct session *s);
 /* Put name, tenant and command into the manifest, redacted; the command as JSON text that is not
  * longer than a list of sessions can bear. 0 or -errno. */
 int session_manifest_texts(const struct session *s, struct manifest *m);
-/* Take the session's secrets, and what looks like one, out of words that a client or the log gets. */
+/* Take the session's secrets, and what looks like one, out of words that a client or the log gets.
+ */
 void session_redact_words(const struct session *s, char *text, size_t room);
 
 /* session_secret.c */
 
-/* Make the files of the secrets, and when the sandbox stands, guard them. 0 or -errno with words. */
+/* Make the files of the secrets, and when the sandbox stands, guard them. 0 or -errno with words.
+ */
 int session_make_secrets(struct session *s, struct fault *f);
 int session_guard_secrets(struct session *s, struct fault *f);
 /* Record how each secret is given. 0 or -errno. */
