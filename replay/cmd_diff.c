@@ -279,6 +279,7 @@ const struct command command_diff = {
 		 "  vitrine diff build-good last"},
 		{0},
 	},
+	.reads = COMMAND_READS_TWO,
 	.run = diff_run,
 };
 /* clang-format on */

@@ -212,6 +212,7 @@ const struct command command_files = {
 		 "  vitrine files last --hash"},
 		{0},
 	},
+	.reads = COMMAND_READS_ONE,
 	.run = files_run,
 };
 /* clang-format on */
