@@ -59,8 +59,8 @@ static int get_text(const json_t *value, char **ret_text)
 /* ---- the policy in force ---- */
 
 /* Fields of the request that override keys of the policy. */
-static const char *const overrides[] = {"net", "on_loss", "user", "workspace", "tenant", "rootfs",
-					"redact_output"};
+static const char *const overrides[] = {"net",	  "on_loss", "user",	     "workspace",
+					"tenant", "rootfs",  "redact_output"};
 
 /* Members of an object of the request stand beside those of the policy's. */
 static int merge(const json_t *body, json_t *given, const char *key)
