@@ -233,6 +233,7 @@ const struct command command_export = {
 		 "  vitrine export last --format ocsf -o last.ocsf.jsonl"},
 		{0},
 	},
+	.reads = COMMAND_READS_ONE,
 	.run = export_run,
 };
 /* clang-format on */

@@ -26,7 +26,8 @@ struct flight {
 	bool was_sent; /* the batch was: nothing is added to it any more */
 	bool is_sending;
 	size_t told_refused; /* sessions that we may not read */
-	uint64_t turn;	     /* of the pace, while it is sending */
+	uint64_t told_resets;
+	uint64_t turn; /* of the pace, while it is sending */
 	uint64_t begun_ms;
 	sd_event_source *timer;
 };
@@ -319,6 +320,13 @@ int flight_scan(struct flight *f)
 		    "directories have to be of a group that it is in (readers_group of vitrined)",
 		    refused);
 	f->told_refused = refused;
+	if (feed_resets(f->feed) > f->told_resets)
+		say(f,
+		    "of %" PRIu64
+		    " sessions the cursor was ahead of the journal: they are sent again "
+		    "from the first record, under the same ids",
+		    feed_resets(f->feed) - f->told_resets);
+	f->told_resets = feed_resets(f->feed);
 	return feed_scan(f->feed);
 }
 

@@ -43,6 +43,8 @@ static int read_cursor(struct lane *l)
 	if (r == -EBADMSG)
 		say(l, "the cursor is torn or bent: all records are sent again, under the same ids",
 		    0);
+	if (r == -ENOENT)
+		say(l, "there is no cursor: it begins with the first record of each session", 0);
 	return r == -EBADMSG || r == -ENOENT ? 0 : r;
 }
 

@@ -14,6 +14,7 @@ struct source {
 	struct event event, gap;
 	struct reader_damage damage;
 	bool is_damaged;
+	bool is_bent; /* what is missing before the next record was there, and cannot be read */
 };
 
 /* What the session said of itself stands in its first record. */
@@ -86,12 +87,30 @@ static enum source_state give(struct source *s, struct event *e, uint64_t next_s
 static enum source_state take_record(struct source *s, struct event **ret_event)
 {
 	session_facts_take(&s->facts, &s->event);
-	if (s->event.seq == s->next_seq)
+	if (s->event.seq == s->next_seq) {
+		s->is_bent = false;
 		return give(s, &s->event, s->event.seq + 1, ret_event);
+	}
 	s->has_held = true;
 	source_make_gap(&s->gap, s->next_seq, s->event.seq - 1, s->event.time_ns,
-			s->is_damaged ? "damaged" : "removed");
+			s->is_bent ? "damaged" : "removed");
+	s->is_bent = false;
 	return give(s, &s->gap, s->event.seq, ret_event);
+}
+
+/* The end says how many there were: the last of them may be what cannot be read. */
+static enum source_state at_end(struct source *s, struct event **ret_event)
+{
+	uint64_t end = reader_end_seq(s->reader);
+
+	if (!reader_is_complete(s->reader))
+		return SOURCE_END;
+	if (end <= s->next_seq)
+		return SOURCE_DONE;
+	source_make_gap(&s->gap, s->next_seq, end - 1, s->event.time_ns,
+			s->is_bent ? "damaged" : "removed");
+	s->is_bent = false;
+	return give(s, &s->gap, end, ret_event);
 }
 
 enum source_state source_next(struct source *s, struct event **ret_event)
@@ -107,10 +126,11 @@ enum source_state source_next(struct source *s, struct event **ret_event)
 				return take_record(s, ret_event);
 			break;
 		case READER_END:
-			return reader_is_complete(s->reader) ? SOURCE_DONE : SOURCE_END;
+			return at_end(s, ret_event);
 		case READER_STOPPED:
 			s->damage = *reader_damage(s->reader);
 			s->is_damaged = true;
+			s->is_bent |= !s->damage.is_missing;
 			if (!reader_skip_damage(s->reader))
 				return SOURCE_END;
 		}

@@ -56,8 +56,9 @@ static void search_value(struct search *s, json_t *value, unsigned depth)
 						   json_string_length(member)});
 		search_value(s, member, depth + 1);
 	}
-	json_array_foreach (value, i, member)
+	json_array_foreach (value, i, member) {
 		search_value(s, member, depth + 1);
+	}
 	if (json_is_string(value))
 		search_text(s, json_string_value(value), json_string_length(value), depth + 1);
 }

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "actors.h"
+#include "left_tree.h"
 
 #define CHANGES_NAMES_MAX (1 << 20)
 
@@ -39,6 +40,7 @@ struct change {
 	uint64_t size, old_size, bytes_written;
 	uint64_t first_seq, last_seq;
 	struct actor_set by;
+	struct left_file left; /* what is there now, if somebody looked */
 };
 
 struct changes;

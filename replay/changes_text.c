@@ -7,6 +7,40 @@
 
 #include <inttypes.h>
 
+static const char *const left_names[] = {
+	[LEFT_HASHED] = "there",
+	[LEFT_GONE] = "gone",
+	[LEFT_OTHER] = "not a regular file",
+	[LEFT_LARGE] = "too large",
+	[LEFT_UNREADABLE] = "unreadable",
+};
+
+static void write_hex(FILE *out, const uint8_t hash[HASH_SIZE])
+{
+	for (size_t i = 0; i < HASH_SIZE; i++)
+		fprintf(out, "%02x", hash[i]);
+}
+
+static void write_left(const struct change *change, const struct pen *pen)
+{
+	const struct left_file *k = &change->left;
+
+	if (k->left == LEFT_NOT_ASKED)
+		return;
+	fputs("  now ", pen->out);
+	if (k->left == LEFT_HASHED) {
+		fputs("sha256 ", pen->out);
+		write_hex(pen->out, k->hash);
+	} else {
+		fputs(left_names[k->left], pen->out);
+	}
+	if (!k->is_changed_since)
+		return;
+	pen_style(pen, STYLE_POLICY);
+	fputs(" (changed since the session)", pen->out);
+	pen_style(pen, STYLE_PLAIN);
+}
+
 static const char *const type_names[] = {
 	[FILE_UNKNOWN] = NULL,
 	[FILE_REGULAR] = "regular",
@@ -49,6 +83,7 @@ void change_write(const struct change *change, const struct actors *a, const str
 	}
 	if (change->still_open)
 		fputs("  (still open at the end)", pen->out);
+	write_left(change, pen);
 	if (change->doubtful)
 		fputs("  (whether it was there before is unknown)", pen->out);
 	if (!change->unproven)
@@ -78,6 +113,26 @@ void changes_write_left_out(const struct changes *c, const struct pen *pen)
 	pen_style(pen, STYLE_PLAIN);
 }
 
+static void write_left_json(const struct left_file *k, struct document *d)
+{
+	char hex[2 * HASH_SIZE + 1];
+
+	if (k->left == LEFT_NOT_ASKED)
+		return;
+	document_open(d, "now", '{');
+	document_string(d, "state", left_names[k->left]);
+	if (k->left == LEFT_HASHED || k->left == LEFT_LARGE) {
+		document_u64(d, "size", k->size);
+		document_bool(d, "changed_since", k->is_changed_since);
+	}
+	if (k->left == LEFT_HASHED) {
+		for (size_t i = 0; i < HASH_SIZE; i++)
+			snprintf(hex + 2 * i, 3, "%02x", k->hash[i]);
+		document_string(d, "sha256", hex);
+	}
+	document_close(d, '{');
+}
+
 void change_write_json(const struct change *change, const struct actors *a, struct document *d)
 {
 	document_open(d, NULL, '{');
@@ -103,6 +158,7 @@ void change_write_json(const struct change *change, const struct actors *a, stru
 	document_u64(d, "first_seq", change->first_seq);
 	document_u64(d, "last_seq", change->last_seq);
 	actor_set_write_json(&change->by, a, d);
+	write_left_json(&change->left, d);
 	document_close(d, '{');
 }
 

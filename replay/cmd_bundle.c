@@ -198,6 +198,7 @@ const struct command command_bundle = {
 		{"EXIT STATUS", "0; 1 if there is no such session or it cannot be written; 2 for a bad command line."},
 		{0},
 	},
+	.reads = COMMAND_READS_ONE,
 	.run = bundle_run,
 };
 /* clang-format on */

@@ -154,7 +154,7 @@ static void write_text(const struct comparison *c, const struct pen *pen)
 			    c->counts[1]);
 	}
 	if (!c->counts[0] && !c->counts[1])
-		fputs("\nthe same programs, files, hosts and refusals\n", pen->out);
+		fputs("\nthe same programs, packages, files, hosts and refusals\n", pen->out);
 }
 
 /* ---- JSON ---- */
@@ -261,11 +261,13 @@ const struct command command_diff = {
 	.defaults = &(const struct question_options)QUESTION_DEFAULTS,
 	.description =
 		"Compares what two sessions came to: the programs that ran, with their arguments and their place in the "
-		"process tree; the files that were different afterwards; the peers, by name where there is one; and "
+		"process tree; packages; the files that were different afterwards; the peers, by name where there is one; and "
 		"what was refused. A - stands before what only the first session did, a + before what only the second "
 		"did.\n\n"
 		"What is made up anew in every run is taken out before: pids and times, rows of three or more digits, "
 		"rows of eight or more hex digits, and names below /tmp.\n\n"
+		"Packages are told from the arguments of pip, npm, apt, apk, dnf, cargo, go, gem and their like (asked for), and "
+		"from what these write into their databases.\n\n"
 		"A difference that missing records make is no difference of the sessions: the first two lines say where "
 		"records are missing.",
 	.sections = (const struct command_section[]){
@@ -277,6 +279,7 @@ const struct command command_diff = {
 		 "  vitrine diff build-good last"},
 		{0},
 	},
+	.reads = COMMAND_READS_TWO,
 	.run = diff_run,
 };
 /* clang-format on */

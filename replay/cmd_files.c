@@ -9,10 +9,13 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 struct files_view {
 	struct answer answer;
 	struct changes *changes;
+	char *workspace; /* owned; where it was on the host, as the record says; NULL: unknown */
+	uint64_t end_ns; /* wall clock of the last record */
 };
 
 static void files_free(void *state)
@@ -21,6 +24,7 @@ static void files_free(void *state)
 
 	answer_free(&v->answer);
 	changes_free(v->changes);
+	free(v->workspace);
 	free(v);
 }
 
@@ -40,12 +44,24 @@ static int files_begin(const struct view_options *options, void **ret_state)
 	return 0;
 }
 
+/* A path with a NUL in it is none. 0 or -ENOMEM. */
+static int keep_workspace(struct files_view *v, struct bytes path)
+{
+	if (v->workspace || !path.size || memchr(path.data, 0, path.size))
+		return 0;
+	v->workspace = strndup(path.data, path.size);
+	return v->workspace ? 0 : -ENOMEM;
+}
+
 static int files_event(void *state, const struct event *e, const struct origin *origin, bool wanted)
 {
 	struct files_view *v = state;
 	int r = answer_add(&v->answer, e);
 
 	(void)origin;
+	v->end_ns = e->time_ns;
+	if (e->kind == EVENT_session_start && r == 0)
+		r = keep_workspace(v, event_bytes(e, FIELD_workspace));
 	return r < 0 || !wanted ? r : changes_add(v->changes, v->answer.actors, e);
 }
 
@@ -101,6 +117,28 @@ static int write_json(const struct files_view *v, const struct change *list, siz
 	return document_finish(&d, out);
 }
 
+/* What is there now of what is not gone. 0 or -ENOMEM. */
+static int look_at_files(const struct files_view *v, struct change *list, size_t count)
+{
+	const struct question_options *o = v->answer.asked->options;
+	const char *workspace = o->workspace ? o->workspace : v->workspace;
+	struct left_tree *tree = NULL;
+	int r = workspace ? left_tree_open(workspace, &tree) : -ENOENT;
+
+	if (r == -ENOMEM)
+		return r;
+	if (r < 0)
+		fprintf(stderr, "vitrine files: nothing is hashed: %s: %s\n",
+			workspace ? "the workspace cannot be opened" : "there was no workspace",
+			strerror(-r));
+	for (size_t i = 0; i < count; i++)
+		if (list[i].outcome != OUTCOME_DELETED && list[i].outcome != OUTCOME_TEMPORARY &&
+		    list[i].type != FILE_DIRECTORY && list[i].type != FILE_SYMLINK)
+			list[i].left = left_tree_look(tree, list[i].path, v->end_ns);
+	left_tree_close(tree);
+	return 0;
+}
+
 static int files_end(void *state, enum view_end how)
 {
 	const struct files_view *v = state;
@@ -108,6 +146,8 @@ static int files_end(void *state, enum view_end how)
 	size_t count;
 	int r = changes_list(v->changes, &list, &count);
 
+	if (r == 0 && v->answer.asked->options->hash)
+		r = look_at_files(v, list, count);
 	if (r < 0)
 		return r;
 	if (v->answer.asked->options->json)
@@ -141,6 +181,9 @@ const struct command command_files = {
 	.positional_max = 1,
 	.options = (const struct command_option[]){
 		{"all", 'a', NULL, "list temporary files too", OPTION_FLAG, QUESTION_OFFSET(all)},
+		{"hash", 0, NULL, "size and SHA-256 of what is in the workspace now", OPTION_FLAG, QUESTION_OFFSET(hash)},
+		{"workspace", 0, "DIR", "where the workspace is now, if not where it was", OPTION_TEXT,
+		 QUESTION_OFFSET(workspace)},
 		QUESTION_OPTION_FILTER,
 		QUESTION_OPTIONS,
 	},
@@ -155,14 +198,21 @@ const struct command command_files = {
 		"moved or removed without having been made in the session was there. Where a name was taken by a "
 		"rename and nothing else is known of it, the line says so. A name that is only what a system call was "
 		"given, which another process could have changed meanwhile, is marked as not proven.\n\n"
+		"The workspace outlives the session, the rest of its tree does not. --hash looks at the files of it that were "
+		"left: the SHA-256 is of what is there now, which is no part of the record; what was changed after the last "
+		"record says so. Links are not followed, and files of more than 1 GiB (or after 16 GiB in all) are not "
+		"hashed.\n\n"
 		QUESTION_SESSION,
 	.sections = (const struct command_section[]){
 		QUESTION_STATUS,
 		{"EXAMPLES",
 		 "What did the last session change below /etc?\n\n"
-		 "  vitrine files last --filter 'file:/etc/*'"},
+		 "  vitrine files last --filter 'file:/etc/*'\n\n"
+		 "Is what it built still what it built?\n\n"
+		 "  vitrine files last --hash"},
 		{0},
 	},
+	.reads = COMMAND_READS_ONE,
 	.run = files_run,
 };
 /* clang-format on */

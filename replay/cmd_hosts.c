@@ -171,6 +171,7 @@ const struct command command_hosts = {
 		 "  vitrine hosts last --filter 'port:443'"},
 		{0},
 	},
+	.reads = COMMAND_READS_ONE,
 	.run = hosts_run,
 };
 /* clang-format on */

@@ -279,6 +279,7 @@ const struct command command_lineage = {
 		 "  vitrine lineage last 12"},
 		{0},
 	},
+	.reads = COMMAND_READS_ONE,
 	.run = lineage_run,
 };
 /* clang-format on */

@@ -79,6 +79,7 @@ const struct command command_prove = {
 		{"EXIT STATUS", "0; 1 if there is no such session or record, or none that is signed; 2 for a bad command line."},
 		{0},
 	},
+	.reads = COMMAND_READS_ONE,
 	.run = prove_run,
 };
 /* clang-format on */

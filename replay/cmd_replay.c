@@ -207,6 +207,7 @@ const struct command command_replay = {
 		 "  vitrine replay last --follow"},
 		{0},
 	},
+	.reads = COMMAND_READS_ONE,
 	.run = replay_run,
 };
 /* clang-format on */

@@ -165,6 +165,7 @@ const struct command command_report = {
 		{"EXAMPLES", "  vitrine report last -o report.html"},
 		{0},
 	},
+	.reads = COMMAND_READS_ONE,
 	.run = report_run,
 };
 /* clang-format on */

@@ -250,6 +250,7 @@ const struct command command_search = {
 		 "  vitrine search net.dst:203.0.113.0/24 --since 2024-05-01T00:00:00Z"},
 		{0},
 	},
+	.reads = COMMAND_READS_ALL,
 	.run = search_run,
 };
 /* clang-format on */

@@ -392,6 +392,7 @@ const struct command command_show = {
 		 "bad command line."},
 		{0},
 	},
+	.reads = COMMAND_READS_ONE,
 	.run = show_run,
 };
 /* clang-format on */

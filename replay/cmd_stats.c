@@ -255,6 +255,7 @@ const struct command command_stats = {
 		"Counts the records of each kind, the most in one second, the busiest processes, what was redacted by "
 		"which rule, and what was lost.\n\n" QUESTION_SESSION,
 	.sections = (const struct command_section[]){QUESTION_STATUS, {0}},
+	.reads = COMMAND_READS_ONE,
 	.run = stats_run,
 };
 /* clang-format on */

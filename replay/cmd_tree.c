@@ -34,6 +34,7 @@ const struct command command_tree = {
 		"With --json the processes are one flat list, each with the key of its parent.\n\n"
 		QUESTION_SESSION,
 	.sections = (const struct command_section[]){QUESTION_STATUS, {0}},
+	.reads = COMMAND_READS_ONE,
 	.run = tree_run,
 };
 /* clang-format on */

@@ -12,6 +12,7 @@
 #include "evidence.h"
 #include "file_text.h"
 #include "proof.h"
+#include "removals.h"
 #include "state_check.h"
 
 #include <errno.h>
@@ -156,11 +157,37 @@ static int read_anchor(const char *file, const char *session, struct note *ret_n
 	return r;
 }
 
+/* A record that is not there, and of which the host knows that it was removed. */
+static bool is_removed(const struct verify_arguments *a, const char *what,
+		       struct verify_result *ret_result)
+{
+	cleanup(close_fd) int fd = open(a->state, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct trusted_keys keys = {0};
+	char path[32];
+	bool found = false;
+
+	if (fd < 0 || !session_id_is_valid(what))
+		return false;
+	snprintf(path, sizeof(path), "sessions/%s", what);
+	if (faccessat(fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return false;
+	if (!evidence_read_keys(a->key, a->state, CALLED, stderr, &keys))
+		found = removals_find(fd, &keys, what, ret_result) == 0;
+	trusted_keys_free(&keys);
+	return found;
+}
+
 static int verify_one(const struct verify_arguments *a, const char *what)
 {
 	cleanup(evidence) struct evidence evidence = EVIDENCE_NONE;
 	struct verify_result result;
 	struct note anchor;
+
+	if (is_removed(a, what, &result)) {
+		tell((void *)a, what, &result);
+		return (int)result.verdict;
+	}
+
 	int r = evidence_open(what, a->state, a->key, CALLED, stderr, &evidence);
 
 	if (!r && a->anchor)
@@ -309,7 +336,7 @@ const struct command command_verify = {
 		{"EXIT STATUS",
 		 "0: intact and complete. 1: tampered with; the first bad record is named, or those among which it "
 		 "is. 2: intact, but incomplete as the record itself declares: gaps, a torn end that was repaired, a "
-		 "session that has not ended yet. 3: it cannot be told: no key, no checkpoints, or a record without "
+		 "session that has not ended yet, or one that retention removed. 3: it cannot be told: no key, no checkpoints, or a record without "
 		 "an end that nobody signs any more. 4: a bad command line. Of several sessions the worst one counts: "
 		 "1, then 3, then 2."},
 		{"NOTES",

@@ -5,6 +5,7 @@
 
 #include "../supervisor/record/command.h"
 
+extern const struct command command_compliance;
 extern const struct command command_diff;
 extern const struct command command_files;
 extern const struct command command_hosts;

@@ -5,6 +5,7 @@
 #include "../supervisor/record/text_stream.h"
 #include "changes.h"
 #include "contacts_text.h"
+#include "packages.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,10 +16,8 @@
 #define ARGUMENT_BYTES_MAX 512
 
 const char *const fact_names[FACT_KIND_COUNT] = {
-	[FACT_PROGRAM] = "programs",
-	[FACT_FILE] = "files",
-	[FACT_PEER] = "hosts",
-	[FACT_REFUSAL] = "refusals",
+	[FACT_PROGRAM] = "programs", [FACT_PACKAGE] = "packages", [FACT_FILE] = "files",
+	[FACT_PEER] = "hosts",	     [FACT_REFUSAL] = "refusals",
 };
 
 struct facts_view {
@@ -74,6 +73,8 @@ static int add_fact(struct facts *f, struct bytes key, uint64_t times)
 		f->room = room;
 	}
 	f->times[number] += times;
+	if (!f->times[number])
+		f->times[number] = 1; /* it is there, and that is all */
 	return 0;
 }
 
@@ -155,6 +156,27 @@ static int add_program(struct facts_view *v, const struct event *e)
 		fputc(')', fact.pen.out);
 	}
 	return fact_end(&fact, v->facts, 1);
+}
+
+/* "pip requests 2.31.0", "pip requests ==2.31 (asked for)". Versions are what it is about: they
+ * stay as they are. A package arrives once, however many records tell of it. */
+static int add_package(void *context, const struct package *p)
+{
+	struct facts_view *v = context;
+	struct fact fact;
+	int r = fact_begin(&fact, FACT_PACKAGE);
+
+	if (r < 0)
+		return r;
+	printable_word(fact.pen.out, &fact.pen.printable, p->manager);
+	fputc(' ', fact.pen.out);
+	printable_word(fact.pen.out, &fact.pen.printable, p->name);
+	if (p->version.size) {
+		fputc(' ', fact.pen.out);
+		printable_word(fact.pen.out, &fact.pen.printable, p->version);
+	}
+	fputs(p->is_installed ? "" : " (asked for)", fact.pen.out);
+	return fact_end(&fact, v->facts, !p->is_installed);
 }
 
 static int add_refusal(struct facts_view *v, const struct event *e)
@@ -296,6 +318,8 @@ static int facts_event(void *state, const struct event *e, const struct origin *
 		r = changes_add(v->changes, v->actors, e);
 	if (r == 0 && wanted)
 		r = contacts_add(v->contacts, v->actors, e);
+	if (r == 0 && wanted)
+		r = packages_in(e, add_package, v);
 	if (r < 0 || !wanted)
 		return r;
 	switch (e->kind) {

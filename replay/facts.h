@@ -1,7 +1,7 @@
 /*
  * What a session did, as a set of facts that can be held against another session's: programs in
- * their place in the process tree, files, peers, refusals. Whatever differs between two runs of the
- * same thing (pids, times, made-up names) is taken out.
+ * their place in the process tree, packages, files, peers, refusals. Whatever differs between two
+ * runs of the same thing (pids, times, made-up names) is taken out.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 
 #define FACTS_MAX (1 << 20) /* of one session */
 
-enum fact_kind { FACT_PROGRAM, FACT_FILE, FACT_PEER, FACT_REFUSAL, FACT_KIND_COUNT };
+enum fact_kind { FACT_PROGRAM, FACT_PACKAGE, FACT_FILE, FACT_PEER, FACT_REFUSAL, FACT_KIND_COUNT };
 
 extern const char *const fact_names[FACT_KIND_COUNT];
 

@@ -13,8 +13,8 @@
 #include "../supervisor/record/store.h"
 
 struct question_options {
-	const char *state, *query;
-	bool json, all;
+	const char *state, *query, *workspace;
+	bool json, all, hash;
 	int color;
 };
 

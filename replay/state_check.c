@@ -3,6 +3,7 @@
  * that is there has to have been opened.
  */
 #include "state_check.h"
+#include "removals.h"
 
 #include "../supervisor/record/cleanup.h"
 #include "../supervisor/record/ledger_write.h"
@@ -17,6 +18,7 @@ struct walk {
 	int sessions_fd;
 	struct book book;
 	struct verify_options options;
+	struct removals removals;
 	state_check_told *told;
 	void *context;
 	enum verdict worst;
@@ -25,6 +27,7 @@ struct walk {
 
 static void cleanup_walk(struct walk *w)
 {
+	removals_free(&w->removals);
 	book_free(&w->book);
 	if (w->sessions_fd >= 0)
 		close(w->sessions_fd);
@@ -82,6 +85,10 @@ static void check_line(struct walk *w, const struct ledger_line *line)
 		return;
 	if (!has_ended && book_find(&w->book, LEDGER_END, line->name))
 		return; /* told at its end */
+	if (removals_judge(&w->removals, &w->book, line->name, &gone)) {
+		tell(w, id, &gone);
+		return;
+	}
 	verify_judge(&gone, has_ended ? VERIFY_TAMPERED : VERIFY_INCOMPLETE,
 		     has_ended ? "the session ended and its record is gone"
 			       : "the session was opened and has no record");
@@ -122,6 +129,7 @@ static void check_ledger(struct walk *w, const char *state)
 				     "nothing vouches for the key of line %zu of the ledger",
 				     i + 1);
 	check_length(w, state);
+	removals_judge_acts(&w->removals, &w->ledger);
 	w->ledger.records = book->count;
 	for (size_t i = 0; i < book->count; i++)
 		check_line(w, &book->lines[i].line);
@@ -148,7 +156,9 @@ int state_check(int state_fd, const char *state, const struct trusted_keys *keys
 	if (r && r != -ENOENT)
 		return r;
 	w.options.book = r ? NULL : &w.book;
-	r = check_sessions(&w);
+	r = removals_read(state_fd, &w.book, &w.removals);
+	if (r == 0)
+		r = check_sessions(&w);
 	if (r)
 		return r;
 	check_ledger(&w, state);

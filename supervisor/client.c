@@ -4,6 +4,7 @@
  */
 #include "client.h"
 
+#include "access.h"
 #include "grant.h"
 #include "jansson_cleanup.h"
 #include "pool.h"
@@ -258,6 +259,7 @@ static void serve_info(struct client *c, struct control_message *m)
 enum role {
 	ROLE_GRANTED, /* root, or who a row of the configuration grants it (grant.h) */
 	ROLE_OWNER,   /* the user who started the session (checked with its name), or root */
+	ROLE_READER,  /* root, or a member of the group that may read records */
 	ROLE_ANYBODY, /* who can connect; of sessions only the user's own are told */
 };
 
@@ -266,9 +268,10 @@ static const struct {
 	enum role role;
 	void (*serve)(struct client *c, struct control_message *m);
 } requests[] = {
-	{"session.run", ROLE_GRANTED, serve_run},   {"session.signal", ROLE_OWNER, serve_signal},
-	{"session.kill", ROLE_OWNER, serve_kill},   {"exec.resize", ROLE_OWNER, serve_resize},
-	{"session.list", ROLE_ANYBODY, serve_list}, {"daemon.info", ROLE_ANYBODY, serve_info},
+	{"session.run", ROLE_GRANTED, serve_run},     {"session.signal", ROLE_OWNER, serve_signal},
+	{"session.kill", ROLE_OWNER, serve_kill},     {"exec.resize", ROLE_OWNER, serve_resize},
+	{"record.access", ROLE_READER, access_serve}, {"session.list", ROLE_ANYBODY, serve_list},
+	{"daemon.info", ROLE_ANYBODY, serve_info},
 };
 
 void client_serve(struct client *c, struct control_message *m)

@@ -4,6 +4,7 @@
  */
 #include "../exporters/commands.h"
 #include "../replay/commands.h"
+#include "announce.h"
 #include "record/manual.h"
 
 #include <string.h>
@@ -14,6 +15,8 @@ extern const struct command command_policy;
 extern const struct command command_redact;
 extern const struct command command_seccomp;
 extern const struct command command_template;
+extern const struct command command_hold;
+extern const struct command command_retention;
 extern const struct command command_doctor;
 extern const struct command command_help;
 extern const struct command command_version;
@@ -34,9 +37,10 @@ static const struct program vitrine = {
 		&command_files, &command_hosts, &command_lineage, &command_diff, &command_stats, &command_report, &command_search,
 		&command_note,
 		&command_export, &command_policy, &command_redact, &command_schema,
-		&command_verify, &command_keys, &command_prove, &command_bundle, &command_import,
+		&command_verify, &command_keys, &command_prove, &command_bundle, &command_import, &command_hold, &command_retention, &command_compliance,
 		&command_template, &command_seccomp, &command_doctor,
 		&command_help, &command_version, NULL},
+	.before = announce_reading,
 	.sections = (const struct command_section[]){
 		{"EXAMPLES",
 		 "Run a build in a session of its own, and read what it did.\n\n"

@@ -32,6 +32,10 @@ const struct setting config_settings[] = {
 	{"recorder_user", SETTING_NAME, .max = 32, .otherwise = "\"vitrine-recorder\"",
 	 .doc = "User that the recorder runs as. Where the host has none of this name it runs as "
 		"uid and gid 64742."},
+	{"retention_bytes", SETTING_NUMBER, .min = 0, .max = INT64_MAX, .otherwise = "0",
+	 .doc = "The oldest records are removed until all together are no larger; 0: no limit."},
+	{"retention_days", SETTING_NUMBER, .min = 0, .max = 36500, .otherwise = "0",
+	 .doc = "Records of sessions that ended more days ago are removed; 0: never."},
 	{"ring_bytes", SETTING_NUMBER, .min = 4 << 20, .max = 1 << 30, .otherwise = "16777216",
 	 .doc = "Size of each session's ring between kernel and recorder; a power of two."},
 	{"rings", SETTING_NUMBER, .min = 1, .max = 1024, .otherwise = "8",
@@ -88,6 +92,8 @@ static void borrow_values(struct config *c)
 	c->users = json_object_get(c->values, "users");
 	c->ring_bytes = json_integer_value(json_object_get(c->values, "ring_bytes"));
 	c->rings = json_integer_value(json_object_get(c->values, "rings"));
+	c->retention_bytes = json_integer_value(json_object_get(c->values, "retention_bytes"));
+	c->retention_days = json_integer_value(json_object_get(c->values, "retention_days"));
 	c->pool = json_integer_value(json_object_get(c->values, "pool"));
 	c->sessions_max = json_integer_value(json_object_get(c->values, "sessions_max"));
 }

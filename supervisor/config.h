@@ -20,6 +20,7 @@ struct config {
 	uint64_t ring_bytes;
 	uint32_t rings;
 	uint32_t sessions_max;
+	uint64_t retention_bytes, retention_days;
 	uint32_t pool;
 	bool is_debugged; /* log_level is debug */
 };

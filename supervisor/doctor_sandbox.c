@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -87,16 +88,33 @@ void doctor_namespaces(const struct doctor_subject *subject, struct finding *ret
 		finding_ok(ret_finding, "user, mount, pid, network, uts, ipc, cgroup");
 }
 
-static int try_idmap(const struct doctor_subject *subject)
+static int map_ids_at(const char *path)
 {
 	int fd = -1;
 	int r = hide_mounts();
 
 	if (r == 0)
-		r = mount_clone(AT_FDCWD, subject->workspace, 0, &fd);
+		r = mount_clone(AT_FDCWD, path, 0, &fd);
 	if (r == 0)
 		r = namespaces_map_mount(fd, 0, 0, OWNER);
 	return r;
+}
+
+static int try_idmap(const struct doctor_subject *subject)
+{
+	return map_ids_at(subject->workspace);
+}
+
+/* Where templates are kept; of a state directory that is yet to be made, where it will be. */
+static int try_idmap_of_templates(const struct doctor_subject *subject)
+{
+	char path[PATH_MAX];
+	char *slash;
+
+	snprintf(path, sizeof(path), "%s", subject->state);
+	while (access(path, F_OK) < 0 && (slash = strrchr(path, '/')))
+		slash[slash == path] = 0;
+	return map_ids_at(access(path, F_OK) == 0 ? path : ".");
 }
 
 void doctor_idmap(const struct doctor_subject *subject, struct finding *ret_finding)
@@ -104,7 +122,14 @@ void doctor_idmap(const struct doctor_subject *subject, struct finding *ret_find
 	if (not_root(subject, ret_finding))
 		return;
 	int r = in_child(try_idmap, subject);
-	if (r < 0)
+	int templates = in_child(try_idmap_of_templates, subject);
+	if (r == 0 && templates < 0)
+		finding_degraded(ret_finding, "templates cannot be kept in the state directory",
+				 "keep it on ext4, xfs or btrfs, or give root file systems as "
+				 "directories on such a file system",
+				 "%.160s: ids cannot be mapped: %s", subject->state,
+				 strerror(-templates));
+	else if (r < 0)
 		finding_degraded(ret_finding, "this directory cannot be a workspace",
 				 "keep workspaces on ext4, xfs, btrfs or tmpfs: a file system that "
 				 "can be mounted with other ids",

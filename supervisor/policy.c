@@ -97,6 +97,9 @@ const struct setting policy_settings[] = {
 void policy_free(struct policy *p)
 {
 	json_decref(p->values);
+	/* What the caller put into it may hold a secret. */
+	if (p->recorded)
+		explicit_bzero(p->recorded, strlen(p->recorded));
 	free(p->recorded);
 	*p = (struct policy){0};
 }

@@ -212,5 +212,6 @@ void session_decide_failed(struct session *s, const char *step, int error, const
 		snprintf(failed.text, sizeof(failed.text), "%s", text);
 	else
 		snprintf(failed.text, sizeof(failed.text), "%s: %s", step, strerror(-error));
+	session_redact_words(s, failed.text, sizeof(failed.text));
 	verdict_decide(&s->verdict, &failed);
 }

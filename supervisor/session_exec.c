@@ -71,6 +71,7 @@ static void decide_not_run(struct session *s, const struct sandbox_status *statu
 		failed.step = status->step;
 	snprintf(failed.text, sizeof(failed.text), "cannot run the command: %s%s%s",
 		 directory ? directory : "", directory ? ": " : "", strerror(status->error));
+	session_redact_words(s, failed.text, sizeof(failed.text));
 	verdict_decide(&s->verdict, &failed);
 }
 

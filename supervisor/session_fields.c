@@ -250,7 +250,9 @@ static int redact_texts(struct redactor *redactor, const struct session_request 
 	event_put_bytes(&e, FIELD_command, packed, size);
 	event_put_text(&e, FIELD_name, request->name);
 	event_put_text(&e, FIELD_tenant, request->policy.tenant);
-	return redact_event(redactor, &e, take_texts, m);
+	int r = redact_event(redactor, &e, take_texts, m);
+	explicit_bzero(packed, size);
+	return r;
 }
 
 /* A redactor that knows the session's secrets. */
@@ -264,21 +266,71 @@ static int new_redactor(const struct session *s, const struct shapes *shapes,
 		    : -ENOMEM;
 }
 
-int session_manifest_texts(const struct session *s, struct manifest *m)
+/* Under the policy's own rules too. */
+static int make_redactor(const struct session *s, struct shapes **ret_changed,
+			 struct redactor **ret_redactor)
 {
 	const json_t *rules = s->request.policy.redact_rules;
+	char why[RULES_WHY];
+	int r = json_array_size(rules) ? shapes_change(s->host->shapes, rules, ret_changed, why)
+				       : 0;
+
+	return r < 0 ? r
+		     : new_redactor(s, *ret_changed ? *ret_changed : s->host->shapes, ret_redactor);
+}
+
+int session_manifest_texts(const struct session *s, struct manifest *m)
+{
 	struct shapes *changed = NULL;
 	struct redactor *redactor = NULL;
-	char why[RULES_WHY];
-	int r = 0;
+	int r = make_redactor(s, &changed, &redactor);
 
-	if (json_array_size(rules))
-		r = shapes_change(s->host->shapes, rules, &changed, why);
-	if (r == 0)
-		r = new_redactor(s, changed ? changed : s->host->shapes, &redactor);
 	if (r == 0)
 		r = redact_texts(redactor, &s->request, m);
 	redactor_free(redactor);
 	shapes_free(changed);
 	return r;
+}
+
+/* ---- words for people ---- */
+
+struct words {
+	char *text;
+	size_t room;
+};
+
+static int take_words(void *context, const struct redacted *record)
+{
+	struct bytes text = event_bytes(&record->event, FIELD_error);
+	struct words *words = context;
+	char room[FAULT_TEXT];
+	size_t size = text.size < sizeof(room) ? text.size : sizeof(room) - 1;
+
+	if (size)
+		memcpy(room, text.data, size);
+	memset(words->text, 0, words->room);
+	memcpy(words->text, room, size < words->room ? size : words->room - 1);
+	return 0;
+}
+
+void session_redact_words(const struct session *s, char *text, size_t room)
+{
+	struct shapes *changed = NULL;
+	struct redactor *redactor = NULL;
+	struct words words = {text, room};
+	struct event e;
+
+	if (!*text)
+		return;
+	int r = make_redactor(s, &changed, &redactor);
+	event_init(&e, EVENT_session_end, 0, 0);
+	event_put_text(&e, FIELD_error, text);
+	if (r == 0)
+		r = redact_event(redactor, &e, take_words, &words);
+	if (r < 0) {
+		memset(text, 0, room);
+		snprintf(text, room, "there is no memory to say it without secrets");
+	}
+	redactor_free(redactor);
+	shapes_free(changed);
 }

@@ -28,6 +28,8 @@ void session_request_free(struct session_request *r)
 	policy_free(&r->policy);
 	text_list_free(r->argv);
 	text_list_free(r->env);
+	if (r->cwd)
+		explicit_bzero(r->cwd, strlen(r->cwd));
 	free(r->cwd);
 	json_decref(r->template);
 	session_secrets_free(&r->secrets);

@@ -4,11 +4,13 @@
  */
 #include "supervisor.h"
 
+#include "announce.h"
 #include "client.h"
 #include "host_metrics.h"
 #include "leftovers.h"
 #include "listener.h"
 #include "record/cleanup.h"
+#include "retention.h"
 #include "session.h"
 
 #include <errno.h>
@@ -21,6 +23,8 @@
 #define LEFTOVERS_US 100000	/* between two looks at records that are still written */
 #define LEFTOVERS_WAIT_NS 5000000000ull
 #define LINGER_MS 1000
+#define RETENTION_US (3600ull * 1000000)
+#define RETENTION_NEXT_US 20000 /* between two records, for what is more urgent */
 
 struct supervisor {
 	struct log log;
@@ -36,7 +40,7 @@ struct supervisor {
 	bool is_leaving; /* ends when the last session has ended */
 	bool has_failed; /* exits with 1 */
 	bool has_lost_recorder;
-	sd_event_source *recorder, *names, *leftovers;
+	sd_event_source *recorder, *names, *leftovers, *retention;
 };
 
 /* ---- the end ---- */
@@ -279,7 +283,90 @@ static int on_leftovers(sd_event_source *source, uint64_t now_us, void *context)
 	return 0;
 }
 
+/* ---- retention ---- */
+
+/* Remove the next record that the configuration asks to go; its id in @ret_id. True if there are
+ * more. */
+static bool remove_next(struct supervisor *s, struct clerk *clerk,
+			char ret_id[SESSION_ID_LENGTH + 1])
+{
+	const struct clerk_client client = {.uid = geteuid(), .by = "retention"};
+	const struct retention_rule rule = {
+		.max_age_ns = s->config->retention_days * 86400 * 1000000000ull,
+		.max_bytes = s->config->retention_bytes,
+	};
+	struct retention_plan plan;
+	size_t done = 0;
+
+	if (retention_plan(s->host.state_fd, clerk_acts(clerk), &rule,
+			   session_clock_ns(CLOCK_REALTIME), &plan) < 0)
+		return false;
+	for (size_t i = 0; i < plan.count && !done; i++) {
+		const struct retention_item *item = &plan.items[i];
+		int r = item->goes ? retention_remove(clerk, s->host.state_fd, item, &client) : 0;
+
+		done = item->goes && r == 0;
+		if (done)
+			memcpy(ret_id, item->manifest.id, sizeof(item->manifest.id));
+		if (done)
+			log_write(&s->log, LOG_LEVEL_NOTICE, "session %s: removed by retention: %s",
+				  item->manifest.id, item->reason);
+		else if (r < 0 && r != -EAGAIN && r != -EBUSY)
+			log_write(&s->log, LOG_LEVEL_WARNING, "session %s: cannot be removed: %s",
+				  item->manifest.id, strerror(-r));
+	}
+	bool has_more = done && plan.going > 1;
+	retention_plan_free(&plan);
+	return has_more;
+}
+
+static int on_retention(sd_event_source *source, uint64_t now_us, void *context)
+{
+	struct supervisor *s = context;
+	struct clerk *clerk = NULL;
+	struct fault f = {0};
+	bool has_more = false;
+	char id[SESSION_ID_LENGTH + 1] = "";
+
+	(void)source, (void)now_us;
+	if (clerk_open(s->config->state, ACTS_READ, &clerk, &f) < 0) {
+		log_write(&s->log, LOG_LEVEL_ERROR, "retention: %s", f.text);
+	} else {
+		retention_finish(clerk, s->host.state_fd);
+		has_more = remove_next(s, clerk, id);
+	}
+	clerk_close(clerk);
+	if (id[0])
+		retention_empty(s->host.state_fd, id);
+	s->retention = sd_event_source_disable_unref(s->retention);
+	return sd_event_add_time_relative(s->loop, &s->retention, CLOCK_MONOTONIC,
+					  has_more ? RETENTION_NEXT_US : RETENTION_US, 0,
+					  on_retention, s);
+}
+
+static int start_retention(struct supervisor *s)
+{
+	if (s->is_private || (!s->config->retention_days && !s->config->retention_bytes))
+		return 0;
+	return sd_event_add_time_relative(s->loop, &s->retention, CLOCK_MONOTONIC,
+					  RETENTION_NEXT_US, 0, on_retention, s);
+}
+
 /* ---- the start ---- */
+
+/* Who reads the records finds us by their place. */
+static int tell_served(struct supervisor *s, struct fault *f)
+{
+	int fd = s->host.state_fd;
+
+	if (unlinkat(fd, SERVED_LINK, 0) < 0 && errno != ENOENT)
+		return fault_set(f, -errno, "state", "%s/" SERVED_LINK ": %s", s->config->state,
+				 strerror(errno));
+	if (symlinkat(s->socket, fd, SERVED_LINK) < 0)
+		return fault_set(f, -errno, "state", "%s/" SERVED_LINK ": %s", s->config->state,
+				 strerror(errno));
+	return 0;
+}
 
 static int listen_for_clients(struct supervisor *s, struct fault *f)
 {
@@ -296,7 +383,7 @@ static int listen_for_clients(struct supervisor *s, struct fault *f)
 	if (r < 0)
 		return fault_set(f, r, "loop", "event loop: %s", strerror(-r));
 	s->listening = take_fd(fd);
-	return 0;
+	return s->is_private ? 0 : tell_served(s, f);
 }
 
 /* Clients come when what was left is finished, so that they see no session as running that is dead;
@@ -364,6 +451,9 @@ static int set_up(struct supervisor *s, int private_fd, struct fault *f)
 		return 0;
 	}
 	finish_leftovers(s);
+	r = start_retention(s);
+	if (r < 0)
+		return fault_set(f, r, "loop", "event loop: %s", strerror(-r));
 	r = host_metrics_serve(&s->host, f);
 	return r < 0 ? r : listen_for_clients(s, f);
 }
@@ -405,6 +495,8 @@ void supervisor_free(struct supervisor *s)
 {
 	if (s->listening >= 0) {
 		unlink(s->socket);
+		if (!s->is_private)
+			unlinkat(s->host.state_fd, SERVED_LINK, 0);
 		close(s->listening);
 	}
 	while (s->has_host && s->host.sessions)
@@ -415,6 +507,7 @@ void supervisor_free(struct supervisor *s)
 	s->recorder = sd_event_source_disable_unref(s->recorder);
 	s->names = sd_event_source_disable_unref(s->names);
 	s->leftovers = sd_event_source_disable_unref(s->leftovers);
+	s->retention = sd_event_source_disable_unref(s->retention);
 	if (s->has_host)
 		host_close(&s->host);
 	sd_event_unref(s->loop);

@@ -167,6 +167,7 @@ static const struct command vitrined = {
 		 "that is called. Digests and tags in records can be compared only under the same key.\n\n"
 		 "/var/lib/vitrine.sign, /var/lib/vitrine.pub: the key that signs records, root's alone, and what verifies "
 		 "them; see vitrine-keys(1).\n\n"
+		 "/var/lib/vitrine.lock, /var/lib/vitrine.acts.lock: held while the ledger or the acts are written.\n\n"
 		 "/run/vitrine/control.sock: where clients connect; root's and group vitrine's, if the host has that.\n\n"
 		 "/etc/vitrine/vitrined.json: the configuration, where there is one and --config names no other."},
 		{"CONFIGURATION",
@@ -176,6 +177,8 @@ static const struct command vitrined = {
 		 "  metrics         where metrics are served, see vitrine-metrics(8); nowhere by default\n"
 		 "  readers_group   group that may read records, if the host has it: vitrine-export\n"
 		 "  recorder_user   user that the recorder runs as\n"
+		 "  retention_bytes the oldest records are removed until all are no larger\n"
+		 "  retention_days  records of sessions that ended longer ago are removed\n"
 		 "  ring_bytes      size of each session's ring between kernel and recorder\n"
 		 "  rings           rings that are made ahead\n"
 		 "  sessions_max    sessions that may live at once\n"

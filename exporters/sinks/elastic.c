@@ -76,6 +76,8 @@ static bool judge_items(struct http_sink *s, const json_t *items, struct sink_an
 		struct batch_item *sent = &s->batch->items[i];
 		const json_t *item = json_array_get(items, i);
 
+		free(sent->answer);
+		sent->answer = NULL;
 		sent->verdict = judge_item(item, sent->why);
 		if (sent->verdict == VERDICT_REFUSED)
 			sent->answer = json_dumps(item, JSON_COMPACT | JSON_ENSURE_ASCII);

@@ -76,6 +76,7 @@ static void free_blocks(struct block *b)
 	while (b) {
 		struct block *before = b->before;
 
+		explicit_bzero(b, sizeof(*b) + b->size); /* what lives for an event may be secret */
 		free(b);
 		b = before;
 	}

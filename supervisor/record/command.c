@@ -227,7 +227,8 @@ const struct command *program_find(const struct program *p, const char *name)
 }
 
 /* Parse and run. What went to standard output must have got there. */
-static int call(const struct command *c, const char *called, int argc, char **argv)
+static int call(const struct program *p, const struct command *c, const char *called, int argc,
+		char **argv)
 {
 	void *values = calloc(1, c->values_size ? c->values_size : 1);
 	int first = 0, status = c->usage_status ? c->usage_status : COMMAND_STATUS_USAGE;
@@ -241,7 +242,9 @@ static int call(const struct command *c, const char *called, int argc, char **ar
 		memcpy(values, c->defaults, c->values_size);
 	switch (command_parse(c, called, argc, argv, values, &first, stderr)) {
 	case COMMAND_PARSED:
-		status = c->run(values, argc - first, argv + first);
+		status = p->before ? p->before(c, values, argc - first, argv + first) : 0;
+		if (!status)
+			status = c->run(values, argc - first, argv + first);
 		break;
 	case COMMAND_HELP:
 		manual_write_command(stdout, called, c);
@@ -272,7 +275,7 @@ int command_main(const char *program, const struct command *c, int argc, char **
 		manual_write_command_page(stdout, &alone, c, SECTION_OF_DAEMONS);
 		return 0;
 	}
-	return call(c, program, argc, argv);
+	return call(&alone, c, program, argc, argv);
 }
 
 int program_main(const struct program *p, int argc, char **argv)
@@ -299,5 +302,5 @@ int program_main(const struct program *p, int argc, char **argv)
 		return COMMAND_STATUS_USAGE;
 	}
 	snprintf(called, sizeof(called), "%s %s", p->name, c->name);
-	return call(c, called, argc - 1, argv + 1);
+	return call(p, c, called, argc - 1, argv + 1);
 }

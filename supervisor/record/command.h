@@ -48,6 +48,14 @@ struct command_section {
 	const char *text;
 };
 
+/* Whose records a command reads: of the sessions that its first arguments name, or of all. */
+enum command_reads {
+	COMMAND_READS_NOTHING,
+	COMMAND_READS_ONE,
+	COMMAND_READS_TWO,
+	COMMAND_READS_ALL,
+};
+
 #define COMMAND_STATUS_USAGE                                                                       \
 	2 /* exit status for a bad command line, where the row says nothing                        \
 	   */
@@ -63,6 +71,7 @@ struct command {
 	const struct command_option *options; /* NULL if there are none; --help is always there */
 	size_t values_size;		      /* size of the struct that options are stored in */
 	const void *defaults;		      /* what it holds before; NULL: zeroes */
+	enum command_reads reads;
 	int usage_status;	 /* exit status for a bad command line; 0: COMMAND_STATUS_USAGE */
 	const char *description; /* text of the manual page, as in command_section; NULL: no page */
 	const struct command_section *sections;
@@ -77,6 +86,9 @@ struct program {
 	const char *summary;
 	const char *description;
 	const struct command *const *commands; /* NULL-terminated */
+	/* Called before a command runs; another result than 0 is the exit status. NULL: none. */
+	int (*before)(const struct command *c, const void *values, int argument_count,
+		      char **arguments);
 	const struct command_section *sections;
 };
 

@@ -10,6 +10,10 @@
  *              end     a session ended; DETAIL: SHA-256 of its last note
  *              rotate  the next key is a new one, not made of the one before
  *              bundle  evidence was handed out; DETAIL: SHA-256 of its statement
+ *              hold    the record may not be removed; DETAIL: SHA-256 of the act (acts.h)
+ *              release it may be again; likewise
+ *              remove  the record was removed; likewise
+ *              access  the record was read; likewise
  *   NAME       HOST/SESSION, or -
  *   DETAIL     32 bytes in base64
  *   TIME       wall clock, ns since 1970
@@ -39,6 +43,10 @@ enum ledger_kind {
 	LEDGER_END,
 	LEDGER_ROTATE,
 	LEDGER_BUNDLE,
+	LEDGER_HOLD,
+	LEDGER_RELEASE,
+	LEDGER_REMOVE,
+	LEDGER_ACCESS,
 	LEDGER_KIND_COUNT,
 };
 

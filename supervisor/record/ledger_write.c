@@ -3,6 +3,9 @@
  * of the line that the key signs, the seed, CRC-32C. It may lag behind the ledger (a crash, or
  * lines that were not made durable): then it is ratcheted as far as the ledger is. A key that was
  * made anew waits in <state>.sign.next until the line that names it is on disk.
+ *
+ * The ledger may be read by others, and whoever can open a file can lock it: so what is locked is
+ * <state>.lock, which is root's alone.
  */
 #include "ledger_write.h"
 #include "crash.h"
@@ -30,8 +33,8 @@ struct key {
 };
 
 struct ledger {
-	char key_file[PATH_MAX], next_file[PATH_MAX], public_file[PATH_MAX];
-	int fd; /* locked */
+	char key_file[PATH_MAX], next_file[PATH_MAX], public_file[PATH_MAX], lock_file[PATH_MAX];
+	int fd, lock_fd;
 	bool has_last;
 	struct ledger_line last;
 	uint8_t last_hash[HASH_SIZE];
@@ -42,6 +45,8 @@ static void cleanup_ledger(struct ledger *l)
 {
 	if (l->fd >= 0)
 		close(l->fd);
+	if (l->lock_fd >= 0)
+		close(l->lock_fd);
 	explicit_bzero(&l->key, sizeof(l->key));
 }
 
@@ -192,6 +197,7 @@ static int name_files(struct ledger *l, const char *state)
 		return -ENAMETOOLONG;
 	snprintf(l->key_file, PATH_MAX, "%.*s.sign", (int)length, state);
 	snprintf(l->next_file, PATH_MAX, "%.*s.sign.next", (int)length, state);
+	snprintf(l->lock_file, PATH_MAX, "%.*s.lock", (int)length, state);
 	snprintf(l->public_file, PATH_MAX, "%.*s.pub", (int)length, state);
 	return 0;
 }
@@ -205,10 +211,13 @@ static int ledger_lock(const char *state, int flags, struct ledger *l)
 		return r;
 	if (snprintf(path, sizeof(path), "%s/%s", state, LEDGER_FILE) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
-	l->fd = open(path, O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC | flags, 0644);
-	if (l->fd < 0 || flock(l->fd, LOCK_EX))
+	l->lock_fd = open(l->lock_file, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | flags, 0600);
+	if (l->lock_fd < 0 && (flags || errno != ENOENT)) /* a copy, which nobody writes */
 		return -errno;
-	return read_last(l);
+	if (l->lock_fd >= 0 && flock(l->lock_fd, LOCK_EX))
+		return -errno;
+	l->fd = open(path, O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC | flags, 0644);
+	return l->fd < 0 ? -errno : read_last(l);
 }
 
 static uint64_t now_ns(void)
@@ -322,7 +331,7 @@ static int make_durable(struct ledger *l, enum ledger_kind kind)
 int ledger_add(const char *state, enum ledger_kind kind, const char *name, const uint8_t *detail,
 	       bool is_durable, char *ret_text)
 {
-	cleanup(ledger) struct ledger l = {.fd = -1};
+	cleanup(ledger) struct ledger l = {.fd = -1, .lock_fd = -1};
 	char text[LEDGER_LINE_MAX];
 	int r = ledger_lock(state, O_CREAT, &l);
 
@@ -342,7 +351,7 @@ int ledger_add(const char *state, enum ledger_kind kind, const char *name, const
 /* The key file never goes back: meanwhile somebody may have settled more. */
 static int settle_key(const char *state, uint64_t index)
 {
-	cleanup(ledger) struct ledger l = {.fd = -1};
+	cleanup(ledger) struct ledger l = {.fd = -1, .lock_fd = -1};
 	int r = ledger_lock(state, 0, &l);
 
 	if (!r)
@@ -358,12 +367,12 @@ static int settle_key(const char *state, uint64_t index)
 /* The disk is waited for without the lock. */
 int ledger_settle(const char *state)
 {
-	cleanup(ledger) struct ledger l = {.fd = -1};
+	cleanup(ledger) struct ledger l = {.fd = -1, .lock_fd = -1};
 	int r = ledger_lock(state, 0, &l);
 
 	if (r == -ENOENT || (!r && !l.has_last))
 		return 0;
-	if (!r && flock(l.fd, LOCK_UN))
+	if (!r && l.lock_fd >= 0 && flock(l.lock_fd, LOCK_UN))
 		r = -errno;
 	crash_point();
 	if (!r && fdatasync(l.fd))
@@ -374,7 +383,7 @@ int ledger_settle(const char *state)
 int ledger_sign(const char *state, const char *name, struct bytes text,
 		uint8_t ret_signature[SIGN_SIZE], uint64_t *ret_index)
 {
-	cleanup(ledger) struct ledger l = {.fd = -1};
+	cleanup(ledger) struct ledger l = {.fd = -1, .lock_fd = -1};
 	char line[LEDGER_LINE_MAX];
 	uint8_t hash[HASH_SIZE];
 	uint64_t index;
@@ -398,7 +407,7 @@ int ledger_sign(const char *state, const char *name, struct bytes text,
 
 int ledger_key(const char *state, uint64_t *ret_index, uint8_t ret_public[SIGN_PUBLIC_SIZE])
 {
-	cleanup(ledger) struct ledger l = {.fd = -1};
+	cleanup(ledger) struct ledger l = {.fd = -1, .lock_fd = -1};
 	int r = ledger_lock(state, 0, &l);
 
 	if (!r)

@@ -1,6 +1,6 @@
 /*
  * Adds lines to the ledger of a host (ledger.h) with its signing key. For root alone. Several
- * processes may do so at once: each holds a lock on the file meanwhile.
+ * processes may do so at once: each holds a lock on <state>.lock meanwhile.
  */
 #pragma once
 

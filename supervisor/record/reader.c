@@ -94,6 +94,7 @@ static void note_damage(struct reader *r, int64_t number, uint64_t offset, const
 	r->damage.offset = offset;
 	r->damage.after_seq = r->next_seq - 1;
 	r->damage.why = why;
+	r->damage.is_missing = false;
 	r->has_damage = true;
 }
 
@@ -188,7 +189,9 @@ static enum reader_state next_segment(struct reader *r)
 		return open_segment(r, number);
 
 	r->number = (int64_t)number - 1;
-	return stop(r, WAY_SEGMENT, 0, "the segment is missing, or more before it are");
+	stop(r, WAY_SEGMENT, 0, "the segment is missing, or more before it are");
+	r->damage.is_missing = true;
+	return READER_STOPPED;
 }
 
 static enum reader_state take_record(struct reader *r, const struct frame *frame,
@@ -477,4 +480,9 @@ const char *reader_session(const struct reader *r)
 bool reader_is_complete(const struct reader *r)
 {
 	return r->is_finished && r->is_closed;
+}
+
+uint64_t reader_end_seq(const struct reader *r)
+{
+	return r->next_seq;
 }

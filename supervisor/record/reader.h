@@ -24,6 +24,7 @@ struct reader_damage {
 			       stands */
 	uint64_t after_seq; /* last good record before it */
 	const char *why;    /* static text */
+	bool is_missing;    /* whole segments are not there: what is, is good */
 };
 
 /* Open the journal in directory @dir_fd (borrowed, duplicated). 0 or -errno (-ENOENT: no segment).
@@ -66,5 +67,8 @@ const char *reader_session(const struct reader *r);
 
 /* True if the last segment was finished and closed (the session ended properly). */
 bool reader_is_complete(const struct reader *r);
+
+/* Of a complete journal: the number behind its last record, by what its end says. */
+uint64_t reader_end_seq(const struct reader *r);
 
 void reader_free(struct reader *r);

@@ -8,7 +8,7 @@
 
 #include "../record/cleanup.h"
 #include "cgroup1.h"
-#include "limits.h"
+#include "cgroup_controllers.h"
 #include "sandbox.h"
 
 #include <errno.h>
@@ -111,8 +111,12 @@ void cgroup_root_close(struct cgroup_root *root)
 		return;
 
 	cleanup(close_fd) int mount_fd = open(root->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (mount_fd >= 0 && flock(root->fd, LOCK_EX | LOCK_NB) == 0)
-		unlinkat(mount_fd, ROOT_NAME, AT_REMOVEDIR);
+	char controllers[CONTROLLERS_ROOM];
+
+	cgroup_controllers_noted(root->fd, controllers);
+	if (mount_fd >= 0 && flock(root->fd, LOCK_EX | LOCK_NB) == 0 &&
+	    unlinkat(mount_fd, ROOT_NAME, AT_REMOVEDIR) == 0)
+		cgroup_controllers_put_back(mount_fd, controllers);
 	if (!root->pure)
 		cgroup1_remove_parents(limits_controllers);
 	close(root->fd);

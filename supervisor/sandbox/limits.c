@@ -6,6 +6,7 @@
 #include "../record/cleanup.h"
 #include "cgroup.h"
 #include "cgroup1.h"
+#include "cgroup_controllers.h"
 #include "limits_set.h"
 
 #include <errno.h>
@@ -36,52 +37,6 @@ static const struct {
 	[SANDBOX_CPU] = {"cpu.stat", "cpu.stat", "nr_throttled"},
 };
 
-/* ---- v2 ---- */
-
-/* Is @word one of those in the file? */
-static bool lists(int dir_fd, const char *file, const char *word)
-{
-	char text[1024], *rest = text;
-	cleanup(close_fd) int fd = openat(dir_fd, file, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-
-	if (n < 0)
-		return false;
-	text[n] = 0;
-	for (char *w; (w = strsep(&rest, " \n"));)
-		if (strcmp(w, word) == 0)
-			return true;
-	return false;
-}
-
-/* Let the session's cgroup have the controller. -ENOENT: the v2 hierarchy does not have it. */
-static int enable_v2(const struct cgroup_root *root, const char *name, char why[LIMITS_WHY])
-{
-	cleanup(close_fd) int mount_fd = open(root->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	char word[16];
-	int r = 0;
-
-	if (mount_fd < 0)
-		return -errno;
-	if (!lists(mount_fd, "cgroup.controllers", name))
-		return -ENOENT;
-	snprintf(word, sizeof(word), "+%s", name);
-	if (!lists(root->fd, "cgroup.controllers", name))
-		r = cgroup_write(mount_fd, "cgroup.subtree_control", word);
-	if (r < 0) {
-		snprintf(why, LIMITS_WHY, "%s/cgroup.subtree_control takes no %s", root->path,
-			 word);
-		return r;
-	}
-	r = cgroup_write(root->fd, "cgroup.subtree_control", word);
-	if (r < 0)
-		snprintf(why, LIMITS_WHY, "%s/vitrine/cgroup.subtree_control takes no %s",
-			 root->path, word);
-	return r;
-}
-
-/* ---- either ---- */
-
 static int open_controller(const struct cgroup_root *root, int cgroup_fd, const char *id,
 			   enum sandbox_controller c, struct limits *l, char why[LIMITS_WHY])
 {
@@ -89,7 +44,7 @@ static int open_controller(const struct cgroup_root *root, int cgroup_fd, const 
 	struct controller_limit *by = &l->by[c];
 	char mount[CGROUP1_PATH_MAX];
 
-	int r = enable_v2(root, name_v2, why);
+	int r = cgroup_controller_enable(root, name_v2, why);
 	if (r == 0) {
 		by->dir_fd = fcntl(cgroup_fd, F_DUPFD_CLOEXEC, 0);
 		return by->dir_fd < 0 ? -errno : limits_set(false, by->dir_fd, c, &l->asked, why);

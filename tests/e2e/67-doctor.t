@@ -106,6 +106,9 @@ doctor --json /proc >"$work/found"
 is 'a workspace whose ids cannot be mapped is named' degraded "$(finding idmap)"
 doctor --json "$work/nowhere" >"$work/found"
 is 'one that is not there too' degraded "$(finding idmap)"
+"$bin/vitrine" doctor --state /proc/none --json "$work/workspace" >"$work/found" || :
+is 'nor can a state directory keep templates there' degraded "$(finding idmap)"
+check 'which is said' grep -q 'templates cannot be kept' "$work/found"
 
 mkdir "$work/alone"
 cp "$bin/vitrine" "$bin/vitrine-commands" "$work/alone/"

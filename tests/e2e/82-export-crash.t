@@ -60,8 +60,20 @@ was_reset() {
 	[ "$(status_of archive cursor_resets)" = 1 ]
 }
 check 'a cursor from the future is begun anew' wait_until 3 was_reset
+wait_until 3 grep -q 'archive: of 1 sessions the cursor was ahead of the journal' "$work/exporter.log"
+ok $? 'which the operator is told'
 stop_exporter
 is 'and all is sent again' $((lines + 2 * all)) "$(wc -l <"$out")"
+
+# ---- a cursor that is deleted ----
+rm "$directory/archive.cursor" "$out"
+: >"$work/exporter.log"
+start_exporter
+wait_until 10 settled archive
+stop_exporter
+check 'a cursor that is deleted: everything again' whole "$out" $one "$(cat "$work/last")" $two "$(cat "$work/last_two")"
+grep -q 'archive: there is no cursor' "$work/exporter.log"
+ok $? 'and the operator is told'
 
 # ---- retention ----
 rm -f "$out"

@@ -59,6 +59,12 @@ json 'files: nothing stands under a name that it lost' 'not {"/workspace/copy.tm
 json 'files: nothing is missing' 'o["missing_records"] == 0 and o["ended"]'
 is 'files: the text has a line each and the sum' 'created' "$(ask files one | sed -n 's/^\(created\) .*copy.txt.*/\1/p')"
 
+ask files two --hash --json >"$work/json"
+json 'files: what was left has the hash of what is there' '[f["now"]["sha256"] for f in o["files"] if f["path"] == "/workspace/copy.txt"] == ["'"$(sha256sum <"$workspace/copy.txt" | cut -d' ' -f1)"'"] and not any(f["now"].get("changed_since") for f in o["files"] if "now" in f)'
+echo more >>"$workspace/copy.txt"
+ask files two --hash --json >"$work/json"
+json 'files: and says what was changed since' '[f["path"] for f in o["files"] if f.get("now", {}).get("changed_since")] == ["/workspace/copy.txt"]'
+
 ask hosts one --json >"$work/json"
 json 'hosts: what was asked for, with its bytes' '[(h["bytes_sent"], h["bytes_received"]) for h in o["hosts"] if h["way"] == "out" and h["port"] == 8099] == [(70, 1000)]'
 json 'hosts: what came in, by our port' '[(h["bytes_sent"], h["bytes_received"]) for h in o["hosts"] if h["way"] == "in" and h["local_port"] == 8099] == [(1000, 70)]'
@@ -79,6 +85,10 @@ is 'diff: they differ' 1 $?
 json 'diff: by just the one thing' '[f["fact"] for f in o["new"]["programs"]] == ["sh > touch extra.txt"] and [f["fact"] for f in o["new"]["files"]] == ["created /workspace/extra.txt"] and not any(o["gone"].values()) and not o["new"]["hosts"]'
 ask diff one one >"$work/log"
 is 'diff: a session does not differ from itself' 0 $?
+run --quiet --name package -- sh -c 'd=lib/site-packages/demo-1.2.345.dist-info; mkdir -p $d; echo Name: demo >$d/METADATA' >"$work/log" 2>&1
+ask diff two package --json >"$work/json"
+json 'diff: a package that came, by name and version' '[f["fact"] for f in o["new"]["packages"]] == ["pip demo 1.2.345"] and not o["gone"]["packages"]'
+rm -rf "$state/sessions/$("$bin/vitrine" ps --state "$state" --json | python3 -c 'import json, sys; print(next(s["id"] for s in json.load(sys.stdin) if s["name"] == "package"))')"
 
 ask stats one --json >"$work/json"
 json 'stats: every record is of a kind' 'sum(o["kinds"].values()) == o["records"]'

@@ -56,6 +56,10 @@ ok $? 'others may not even list them'
 ! as nobody cat "$state/sessions/$session/manifest.json" >"$work/log" 2>&1
 ok $? 'nor read one they know of'
 
+if command -v systemd-sysusers >/dev/null; then
+	check 'the user that a package makes can be made' systemd-sysusers --dry-run "$here/../../exporters/vitrine-export.sysusers"
+fi
+
 chmod 700 "$state/sessions/$session"
 stop_exporter
 as games rm "$directory/archive.cursor"

@@ -55,9 +55,31 @@ static void append_start(struct journal *j)
 	append(j, &record);
 }
 
-/* A path that would be a line of its own, a frame or another field, were it not escaped. */
-static const char hostile[] =
-	"/a\nCEF:0|x|\r\n<13>1 - - forged \x1b[31m \xff\xfe \"}],\"x\":{ \\ =";
+/* Paths that would be a line of their own, a frame, a request or another field, were they not
+ * escaped: NUL, controls, no UTF-8, surrogates, separators of lines, marks that turn text round. */
+#define SPAN(text)                                                                                 \
+	{                                                                                          \
+		text, sizeof(text) - 1                                                             \
+	}
+static const struct bytes hostile[] = {
+	SPAN("/a\nCEF:0|x|\r\n<13>1 - - forged \x1b[31m \xff\xfe \"}],\"x\":{ \\ ="),
+	SPAN("/nul\0{\"seq\":1}\n\n999 <13>1 2026-01-01T00:00:00Z h a - - - forged"),
+	SPAN("\r\n\r\nPOST /_bulk HTTP/1.1\r\nContent-Length: 5\r\n\r\n{\"create\":{}}\n"),
+	SPAN("/\xed\xa0\x80\xed\xbf\xbf \xc0\x80 \xf4\x90\x80\x80 "
+	     "\xe2\x80\xa8\xe2\x80\xa9\xc2\x85"),
+	SPAN("/\xe2\x80\xaegnp.exe \xe2\x81\xa6 \xef\xbb\xbf \xe2\x80\x8b \xf3\xa0\x81\x81"),
+	SPAN("] \x07\b\x0b\x0c\x7f =cmd|' /C calc'!A0 ${jndi:ldap://h/x} %s%n <script>"),
+};
+
+static void put_path(struct event *e, uint64_t seq)
+{
+	const struct bytes *text = &hostile[seq / 5 % (sizeof(hostile) / sizeof(hostile[0]))];
+
+	if (seq % 5)
+		event_put_text(e, FIELD_path, "/workspace/file");
+	else
+		event_put_bytes(e, FIELD_path, text->data, text->size);
+}
 
 static void append_record(struct journal *j, uint64_t big)
 {
@@ -74,7 +96,7 @@ static void append_record(struct journal *j, uint64_t big)
 				big && big < sizeof(data) ? big : seq % 100);
 	} else {
 		event_put_u64(&record.event, FIELD_pid, seq);
-		event_put_text(&record.event, FIELD_path, seq % 5 ? "/workspace/file" : hostile);
+		put_path(&record.event, seq);
 	}
 	append(j, &record);
 }

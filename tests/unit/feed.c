@@ -156,6 +156,100 @@ static void what_was_removed_after_its_end_is_none(void **state)
 	scratch_free(&s);
 }
 
+/* Retention that takes the first segments of a journal before they were read. */
+static void segments_that_were_removed_unread_are_a_gap(void **state)
+{
+	struct scratch s = scratch_new(), dir;
+	struct cursor c = {0};
+	struct journal *j;
+	struct feed *f;
+	struct fed fed;
+	uint64_t next, first;
+
+	(void)state;
+	mkdirat(s.fd, SAMPLE_SESSION, 0700);
+	dir.fd = openat(s.fd, SAMPLE_SESSION, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	j = sample_open(&dir, &(struct journal_options){.segment_bytes = 65536});
+	for (size_t i = 0; i < 40; i++) {
+		sample_append(j, 100);
+		assert_int_equal(journal_flush(j, i * UINT64_C(2000000000)), 0);
+	}
+	assert_int_equal(journal_close(j), 0);
+	assert_int_equal(faccessat(dir.fd, "000003.vtj", F_OK, 0), 0);
+
+	/* What was delivered before is not told again. */
+	cursor_need(&c, SAMPLE_SESSION)->next_seq = 11;
+	assert_int_equal(unlinkat(dir.fd, "000000.vtj", 0), 0);
+	assert_int_equal(unlinkat(dir.fd, "000001.vtj", 0), 0);
+	assert_int_equal(feed_new(&SETUP, &f), 0);
+	assert_int_equal(feed_scan(f), 0);
+	assert_true(feed_next(f, &fed));
+	assert_int_equal(fed.event->kind, EVENT_gap);
+	assert_int_equal(fed.event->seq, 11);
+	assert_int_equal(event_get(fed.event, FIELD_first)->u64, 11);
+	next = event_get(fed.event, FIELD_last)->u64 + 1;
+	assert_int_equal(event_get(fed.event, FIELD_count)->u64, next - 11);
+	assert_true(event_get(fed.event, FIELD_reason) &&
+		    !memcmp(event_bytes(fed.event, FIELD_reason).data, "removed", 7));
+	for (first = next; feed_next(f, &fed); next++)
+		assert_true(fed.event->seq == next && fed.event->kind == EVENT_file_open);
+	assert_true(first > 100 && next == 4001);
+	assert_true(feed_settle(f));
+	assert_int_equal(cursor_find(&c, SAMPLE_SESSION)->next_seq, 4001);
+	feed_free(f);
+	cursor_free(&c);
+	close(dir.fd);
+	scratch_free(&s);
+}
+
+/* The same, while they are being read: what is open is read on, and then there is a hole. */
+static void segments_that_go_while_they_are_read_are_a_gap(void **state)
+{
+	struct scratch s = scratch_new(), dir;
+	struct cursor c = {0};
+	size_t gaps = 0, missing = 0, records = 0;
+	uint64_t next = 1;
+	struct journal *j;
+	struct feed *f;
+	struct fed fed;
+
+	(void)state;
+	mkdirat(s.fd, SAMPLE_SESSION, 0700);
+	dir.fd = openat(s.fd, SAMPLE_SESSION, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	j = sample_open(&dir, &(struct journal_options){.segment_bytes = 65536});
+	for (size_t i = 0; i < 40; i++) {
+		sample_append(j, 100);
+		assert_int_equal(journal_flush(j, i * UINT64_C(2000000000)), 0);
+	}
+	assert_int_equal(feed_new(&SETUP, &f), 0);
+	assert_int_equal(feed_scan(f), 0);
+	for (; next <= 10; next++)
+		assert_true(feed_next(f, &fed) && fed.event->seq == next);
+	assert_int_equal(unlinkat(dir.fd, "000000.vtj", 0), 0);
+	assert_int_equal(unlinkat(dir.fd, "000001.vtj", 0), 0);
+	while (feed_next(f, &fed)) {
+		assert_true(fed.event->seq == next);
+		if (fed.event->kind == EVENT_gap) {
+			gaps++;
+			missing += event_get(fed.event, FIELD_count)->u64;
+			assert_memory_equal(event_bytes(fed.event, FIELD_reason).data, "removed",
+					    7);
+			next = event_get(fed.event, FIELD_last)->u64 + 1;
+			continue;
+		}
+		records++;
+		next++;
+	}
+	assert_int_equal(gaps, 1);
+	assert_true(missing > 100);
+	assert_int_equal(10 + records + missing, 4000);
+	assert_int_equal(journal_close(j), 0);
+	feed_free(f);
+	cursor_free(&c);
+	close(dir.fd);
+	scratch_free(&s);
+}
+
 /* Of two parts each session is in one, and both together have all; the cursor is theirs in common.
  */
 static void parts_share_the_sessions(void **state)
@@ -227,6 +321,8 @@ int main(void)
 		cmocka_unit_test(a_position_ahead_begins_anew),
 		cmocka_unit_test(what_was_removed_unread_is_a_gap),
 		cmocka_unit_test(what_was_removed_after_its_end_is_none),
+		cmocka_unit_test(segments_that_were_removed_unread_are_a_gap),
+		cmocka_unit_test(segments_that_go_while_they_are_read_are_a_gap),
 		cmocka_unit_test(parts_share_the_sessions),
 		cmocka_unit_test(a_session_that_comes_takes_no_turn_away),
 	};

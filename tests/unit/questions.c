@@ -2,7 +2,11 @@
  * The commands that answer questions, on journals of the golden records: their text and their JSON,
  * compared with tests/golden/replay (GOLDEN=write writes these anew), and what they refuse.
  */
+#include "../../replay/left_tree.h"
+#include "../../supervisor/record/printable.h"
 #include "golden_session.h"
+
+#include <sys/stat.h>
 
 static const struct {
 	const struct command *command;
@@ -100,6 +104,100 @@ static void a_filter_chooses_what_counts(void **state)
 	answer_free(&a);
 }
 
+static void put_file(const char *directory, const char *name, const char *text)
+{
+	char path[160];
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	FILE *out = fopen(path, "we");
+	assert_non_null(out);
+	fputs(text, out);
+	fclose(out);
+}
+
+static void what_was_left_is_hashed(void **state)
+{
+	struct place *place = *state;
+	char workspace[96], path[128];
+	struct answer a;
+
+	write_golden_session(place, "0123456789ab", "golden", "build.jsonl");
+	a = ask(place, &command_files, "golden", "--hash");
+	contains(a.err, "nothing is hashed: the workspace cannot be opened: No such file");
+	assert_int_equal(a.status, 0);
+	answer_free(&a);
+
+	snprintf(workspace, sizeof(workspace), "%s/workspace", place->path);
+	assert_int_equal(mkdir(workspace, 0700), 0);
+	put_file(workspace, "hello", "abc");
+	snprintf(path, sizeof(path), "%s/b", workspace);
+	assert_int_equal(symlink("/etc/passwd", path), 0);
+	a = ask(place, &command_files, "golden", "--hash", "--workspace", workspace);
+	contains(a.out,
+		 "now sha256 ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+		 " (changed since the session)");
+	contains(a.out, "now not a regular file");
+	contains(a.out, "now gone");
+	answer_free(&a);
+	a = ask(place, &command_files, "golden", "--hash", "--json", "--workspace", workspace);
+	contains(a.out, "\"now\": {\"state\": \"there\", \"size\": 3, \"changed_since\": true, "
+			"\"sha256\": \"ba7816bf");
+	answer_free(&a);
+}
+
+/* ---- a workspace that was left as a trap ---- */
+
+static enum left look(const char *directory, const char *path, uint64_t end_ns,
+		      struct left_file *ret_file)
+{
+	struct left_tree *tree;
+
+	assert_int_equal(left_tree_open(directory, &tree), 0);
+	*ret_file = left_tree_look(tree, bytes_of(path), end_ns);
+	left_tree_close(tree);
+	return ret_file->left;
+}
+
+static void a_workspace_leads_nowhere_else(void **state)
+{
+	struct place *place = *state;
+	const char *dir = place->path;
+	struct left_file file;
+	char path[128];
+
+	put_file(dir, "inside", "abc");
+	snprintf(path, sizeof(path), "%s/pipe", dir);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	snprintf(path, sizeof(path), "%s/link", dir);
+	assert_int_equal(symlink("/etc", path), 0);
+	snprintf(path, sizeof(path), "%s/self", dir);
+	assert_int_equal(symlink("inside", path), 0);
+
+	assert_int_equal(look(dir, "/workspace/inside", UINT64_MAX, &file), LEFT_HASHED);
+	assert_false(file.is_changed_since);
+	assert_int_equal(file.size, 3);
+	assert_int_equal(look(dir, "/workspace/inside", 0, &file), LEFT_HASHED);
+	assert_true(file.is_changed_since);
+	assert_int_equal(look(dir, "/workspace/pipe", 0, &file), LEFT_OTHER);
+	assert_int_equal(look(dir, "/workspace/self", 0, &file), LEFT_OTHER);
+	assert_int_equal(look(dir, "/workspace/link/passwd", 0, &file), LEFT_OTHER);
+	assert_int_equal(look(dir, "/workspace/../../etc/passwd", 0, &file), LEFT_OTHER);
+	assert_int_equal(look(dir, "/workspace//etc/passwd", 0, &file), LEFT_OTHER);
+	assert_int_equal(look(dir, "/workspace/nothing", 0, &file), LEFT_GONE);
+	assert_int_equal(look(dir, "/workspace/inside/below", 0, &file), LEFT_GONE);
+	assert_int_equal(look(dir, "/workspace/", 0, &file), LEFT_NOT_ASKED);
+	assert_int_equal(look(dir, "/etc/passwd", 0, &file), LEFT_NOT_ASKED);
+	assert_int_equal(look(dir, "/workspacex/inside", 0, &file), LEFT_NOT_ASKED);
+
+	/* Large, and without a byte in it. */
+	snprintf(path, sizeof(path), "%s/large", dir);
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_int_equal(ftruncate(fd, (off_t)LEFT_FILE_MAX + 1), 0);
+	close(fd);
+	assert_int_equal(look(dir, "/workspace/large", 0, &file), LEFT_LARGE);
+	assert_int_equal(file.size, LEFT_FILE_MAX + 1);
+}
+
 static void two_sessions_are_compared(void **state)
 {
 	struct place *place = *state;
@@ -110,7 +208,7 @@ static void two_sessions_are_compared(void **state)
 	write_golden_session(place, "0123456789ac", "other", "hostile.jsonl");
 	a = ask(place, &command_diff, "one", "same");
 	assert_int_equal(a.status, 0);
-	contains(a.out, "the same programs, files, hosts and refusals");
+	contains(a.out, "the same programs, packages, files, hosts and refusals");
 	answer_free(&a);
 	a = ask(place, &command_diff, "one", "other");
 	assert_int_equal(a.status, 1);
@@ -209,6 +307,8 @@ int main(void)
 		IN_PLACE(a_session_of_hostile_names),
 		IN_PLACE(missing_records_are_said),
 		IN_PLACE(a_filter_chooses_what_counts),
+		IN_PLACE(what_was_left_is_hashed),
+		IN_PLACE(a_workspace_leads_nowhere_else),
 		IN_PLACE(two_sessions_are_compared),
 		IN_PLACE(what_is_asked_about_has_to_be_a_path_or_a_process),
 		IN_PLACE(all_sessions_are_searched),

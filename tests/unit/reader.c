@@ -40,7 +40,7 @@ static void a_cut_file_gives_all_whole_records(void **state)
 static void a_torn_record_is_said(void **state)
 {
 	uint64_t ends[RECORDS], count;
-	struct reader_damage damage;
+	struct reader_damage damage = {0};
 	size_t size;
 	uint8_t *bytes = small_journal(false, false, &size);
 	bool is_complete;
