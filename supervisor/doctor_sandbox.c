@@ -185,7 +185,7 @@ static int try_names(const struct doctor_subject *subject)
 	int r = make_overlay(true, &fd);
 
 	(void)subject;
-	return r < 0 ? r : watch_open(fd, &group);
+	return r < 0 ? r : watch_open(fd, getuid(), &group);
 }
 
 void doctor_overlay(const struct doctor_subject *subject, struct finding *ret_finding)
