@@ -132,7 +132,7 @@ $(B)/obj/%.o: %.c
 $(call objects,supervisor/capture/sensors.c): $(SKEL)
 
 # The page of a report is part of the program.
-$(call objects,replay/html.c): dashboards/web/report.css dashboards/web/report.js
+$(call objects,replay/html.c): $(addprefix dashboards/web/,report.css query.js terminal.js report.js)
 
 # ---- BPF ------------------------------------------------------------------------------------------------------------
 

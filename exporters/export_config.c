@@ -22,7 +22,7 @@ _Static_assert(EVENT_KIND_COUNT <= 64, "a kind is a bit");
 const struct knob export_knobs[] = {
 	{"state", KNOB_PATH, "\"" STORE_DEFAULT_STATE "\"", .doc = "state directory with the records"},
 	{"directory", KNOB_PATH, "\"/var/lib/vitrine-export\"", .doc = "where cursors and dead letters are kept"},
-	{"key_file", KNOB_PATH, .doc = "key of the digests of what is left out; without it there are none"},
+	{"key_file", KNOB_PATH, .doc = "key of the digests of what is left out; without it one of its own, digest.key in directory"},
 	{"metrics", KNOB_LISTEN, .doc = "where metrics are served; without it nowhere"},
 	{"drain_s", KNOB_NUMBER, "10", .min = 0, .max = 3600, .doc = "how long the end may take, for what is on its way"},
 	{"sinks", KNOB_SINKS, .is_required = true, .doc = "where records go: objects with the keys below"},

@@ -107,7 +107,8 @@ static const struct command vitrine_export = {
 		 "starting anything, and --schema prints all keys, with what they allow and their defaults.\n\n"
 		 "  state        state directory with the records\n"
 		 "  directory    where cursors and dead letters are kept\n"
-		 "  key_file     key of the digests of what is left out\n"
+		 "  key_file     key of the digests of what is left out: that of vitrined, if digests are to be those of the\n"
+		 "               record; without it the exporter has one of its own\n"
 		 "  metrics      where metrics are served, see vitrine-metrics(8); nowhere by default\n"
 		 "  drain_s      how long the end may take\n"
 		 "  sinks        array of objects\n\n"
@@ -145,7 +146,7 @@ static const struct command vitrine_export = {
 		 "all that the journal does. The row with seq 0 is the session's newest checkpoint."},
 		{"FILES",
 		 DEFAULT_CONFIG "\n\n"
-		 "/var/lib/vitrine-export/SINK.cursor, SINK.dead.jsonl, status.json"},
+		 "/var/lib/vitrine-export/SINK.cursor, SINK.dead.jsonl, status.json, digest.key"},
 		{"EXIT STATUS",
 		 "0, or 1 if the configuration is bad or the exporter cannot go on, or 2 for a bad command line."},
 		{"EXAMPLES",

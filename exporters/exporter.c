@@ -30,6 +30,7 @@
 struct exporter {
 	const char *file;	     /* of the configuration */
 	struct export_config config; /* in force */
+	struct hide_key own_key;     /* for who has no other */
 	sd_event *event;
 	struct http_engine *http;
 	struct roster *roster;
@@ -127,6 +128,12 @@ static int on_end(sd_event_source *source, const struct signalfd_siginfo *info, 
 
 /* ---- a new configuration ---- */
 
+static void take_own_key(const struct exporter *x, struct export_config *config)
+{
+	if (!config->key.size)
+		config->key = x->own_key;
+}
+
 /* What a process cannot change while it lives. */
 static bool can_follow(const struct exporter *x, const struct export_config *next,
 		       struct knob_fault *f)
@@ -151,6 +158,7 @@ static int reload(struct exporter *x, struct knob_fault *f)
 	if (r < 0)
 		return r;
 	before = x->config;
+	take_own_key(x, &next);
 	r = can_follow(x, &next, f) ? 0 : -EINVAL;
 	if (r == 0) {
 		x->config = next;
@@ -228,6 +236,16 @@ static void raise_descriptors(void)
 	}
 }
 
+static int open_own_key(struct exporter *x)
+{
+	int r = hide_key_own(x->directory_fd, &x->own_key);
+
+	if (r < 0)
+		return fail("cannot read or make the key of digests in", x->config.directory, r);
+	take_own_key(x, &x->config);
+	return 0;
+}
+
 static int open_loop(struct exporter *x)
 {
 	sigset_t signals;
@@ -300,6 +318,7 @@ static void free_all(struct exporter *x)
 	sd_event_source_disable_unref(x->timer);
 	sd_event_unref(x->event);
 	export_config_free(&x->config);
+	explicit_bzero(&x->own_key, sizeof(x->own_key));
 	const int fds[] = {x->state_fd, x->sessions_fd, x->directory_fd, x->lock_fd};
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
 		if (fds[i] >= 0)
@@ -317,6 +336,8 @@ int exporter_run(const char *file, struct export_config *config)
 	int r = open_directories(&x);
 
 	*config = (struct export_config){0};
+	if (r == 0)
+		r = open_own_key(&x);
 	if (r == 0)
 		r = open_loop(&x);
 	if (r == 0)

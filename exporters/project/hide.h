@@ -19,5 +19,11 @@ struct hide_key {
  */
 int hide_key_read(const char *path, struct hide_key *ret_key);
 
+/*
+ * The key "digest.key" in @dir_fd, made there, readable by its owner alone, where there is none:
+ * for who has not got the deployment's. Nobody else may make it meanwhile. 0 or -errno.
+ */
+int hide_key_own(int dir_fd, struct hide_key *ret_key);
+
 /* Empty the data of an `output` or `input`. Other kinds stay as they are. */
 void hide_data(struct event *e, const struct hide_key *key);

@@ -126,8 +126,53 @@ wait_until 10 settled archive
 stop_exporter
 is 'only the kinds that are asked for' "output session.end session.start" \
 	"$(grep -o '"kind":"[^"]*"' "$out" | cut -d'"' -f4 | sort -u | xargs)"
-! grep -qE '"offset"|aaaa|bbbb' "$out"
+! grep -qE '"offset"|"data":"[^"]' "$out"
 ok $? 'without dropped fields and data'
 is 'and what was left out is counted' $((last_one + last_two - $(wc -l <"$out"))) "$(status_of archive filtered)"
+python3 - "$out" >"$work/log" 2>&1 <<'PYTHON'
+import json, sys
+out = [r for r in map(json.loads, open(sys.argv[1])) if r["kind"] == "output"]
+assert all(r["data"] == "" and r["data_truncated"] and len(r["data_digest"]) == 64 for r in out), out[0]
+assert len({r["data_digest"] for r in out}) > 100, "the digests say nothing"
+PYTHON
+ok $? 'output is a length and a digest'
+is 'under a key of its own, which nobody else reads' 600 "$(stat -c %a "$directory/digest.key")"
+
+# filter WANT KEY...: what the sink takes of all records, with these keys
+filter() {
+	want=$1
+	rm -rf "$directory" "$out"
+	configure '{"name": "archive", "type": "file", "path": "'"$out"'", '"$2"'}'
+	start_exporter
+	wait_until 10 settled archive
+	stop_exporter
+	touch "$out"
+	is "only $2" "$want" "$(wc -l <"$out")"
+}
+filter "$last_two" '"sessions": ["'$two'"]'
+filter $((last_one + last_two)) '"sessions": ["nobody", "blue"]'
+filter 0 '"sessions": ["red"]'
+filter 0 '"severity": "high"'
+
+# A loss goes to everybody, whatever is filtered.
+rm -rf "$directory" "$out"
+mkdir "$directory"
+python3 - "$directory/archive.cursor" <<'PYTHON'
+import sys
+def crc32c(data):
+    crc = 0xffffffff
+    for b in data:
+        crc ^= b
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+    return crc ^ 0xffffffff
+text = b"vitrine-cursor 1 archive\ntotals 0 0 0\n0000000000ff 12 open\n"
+open(sys.argv[1], "wb").write(text + b"crc %08x\n" % crc32c(text))
+PYTHON
+configure '{"name": "archive", "type": "file", "path": "'"$out"'", "severity": "high", "kinds": ["tls.hello"]}'
+start_exporter
+wait_until 5 grep -q '"seq":12,"session":"0000000000ff".*"kind":"gap".*"reason":"removed"' "$out"
+ok $? 'a loss goes to everybody, whatever is filtered'
+stop_exporter
 
 done_testing
