@@ -186,7 +186,7 @@ static int try_names(const struct doctor_subject *subject)
 	int r = make_overlay(true, &fd);
 
 	(void)subject;
-	return r < 0 ? r : watch_open(fd, &group);
+	return r < 0 ? r : watch_open(fd, getuid(), &group);
 }
 
 /* What keeps the file of a secret for one program: each open of it asks. */
