@@ -238,6 +238,17 @@ check 'an unknown limit names the known ones' grep -q 'speed=9.*memory, pids, cp
 limited --limit memory=lots -- true
 check 'a bad value says what is allowed' grep -q 'memory=lots.*at least 4M' "$work/err"
 
+# ---- what was used ----
+
+limited -- sh -c 'head -c 1000000 /dev/zero >/tmp/x; /bin/true; python3 -c "x = bytearray(40 << 20)"; printf 1234567890; printf 12345 >&2'
+check 'the verdict says what was used' python3 -c '
+import json, sys
+v = json.load(open(sys.argv[1]))
+u = v["usage"]
+assert u["cpu_ns"] > 0 and u["wall_ns"] > 0 and 40 << 20 <= u["memory_peak"] < 400 << 20, u
+assert u["write_bytes"] == 1000000 and u["processes"] == 4, u
+assert v["stdout"]["total"] == 10 and v["stderr"]["total"] == 5, v' "$work/verdict"
+
 # ---- in a policy ----
 
 echo '{"limits": {"pids": 20, "wall": "5m"}}' >"$work/policy.json"
