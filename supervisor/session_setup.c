@@ -3,8 +3,8 @@
  * failed step names itself in the verdict; nothing of the steps before it is left but the
  * directory, which holds the record of the failure.
  */
-#include "session_state.h"
 #include "record/crash.h"
+#include "session_state.h"
 
 #include "control.h"
 #include "jansson_cleanup.h"

@@ -99,7 +99,8 @@ json_t *session_exec_fields(const struct session *s);
 /* Put name, tenant and command into the manifest, redacted; the command as JSON text that is not
  * longer than a list of sessions can bear. 0 or -errno. */
 int session_manifest_texts(const struct session *s, struct manifest *m);
-/* Take the session's secrets, and what looks like one, out of words that a client or the log gets. */
+/* Take the session's secrets, and what looks like one, out of words that a client or the log gets.
+ */
 void session_redact_words(const struct session *s, char *text, size_t room);
 
 /* session_secret.c */
