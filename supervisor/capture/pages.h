@@ -1,7 +1,7 @@
 /*
  * Memory for large tables and buffers, of which a short session touches little: zero, the kernel's
- * own until it is touched, and the kernel's again at once when it is freed. The allocator fills what
- * it gives and takes.
+ * own until it is touched, and the kernel's again at once when it is freed. The allocator fills
+ * what it gives and takes.
  */
 #pragma once
 
