@@ -132,7 +132,7 @@ $(B)/obj/%.o: %.c
 $(call objects,supervisor/capture/sensors.c): $(SKEL)
 
 # The page of a report is part of the program.
-$(call objects,replay/html.c): dashboards/web/report.css dashboards/web/report.js
+$(call objects,replay/html.c): $(addprefix dashboards/web/,report.css query.js terminal.js report.js)
 
 # ---- BPF ------------------------------------------------------------------------------------------------------------
 
@@ -166,9 +166,9 @@ DEPS += libsqlite3-dev
 # What the tests run or are linked with.
 DEPS += libcmocka-dev perl git python3 curl strace procps iproute2
 DEPS += zstd openssl e2fsprogs tmux
-DEPS += prometheus python3-prometheus-client python3-yaml
+DEPS += python3-prometheus-client python3-yaml
 # Receivers that the tests send to: unpacked, not installed.
-RECEIVERS := rsyslog syslog-ng-core clickhouse-server
+RECEIVERS := rsyslog syslog-ng-core clickhouse-server prometheus
 RECEIVERS_BENCH := rsyslog rsyslog-elasticsearch
 DEPS_LINT := clang-format clang-tidy cppcheck shellcheck
 DEPS_FUZZ := libclang-rt-14-dev

@@ -44,15 +44,6 @@ static int files_begin(const struct view_options *options, void **ret_state)
 	return 0;
 }
 
-/* A path with a NUL in it is none. 0 or -ENOMEM. */
-static int keep_workspace(struct files_view *v, struct bytes path)
-{
-	if (v->workspace || !path.size || memchr(path.data, 0, path.size))
-		return 0;
-	v->workspace = strndup(path.data, path.size);
-	return v->workspace ? 0 : -ENOMEM;
-}
-
 static int files_event(void *state, const struct event *e, const struct origin *origin, bool wanted)
 {
 	struct files_view *v = state;
@@ -60,8 +51,8 @@ static int files_event(void *state, const struct event *e, const struct origin *
 
 	(void)origin;
 	v->end_ns = e->time_ns;
-	if (e->kind == EVENT_session_start && r == 0)
-		r = keep_workspace(v, event_bytes(e, FIELD_workspace));
+	if (e->kind == EVENT_session_start && !v->workspace)
+		v->workspace = left_tree_place(e);
 	return r < 0 || !wanted ? r : changes_add(v->changes, v->answer.actors, e);
 }
 

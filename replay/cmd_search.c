@@ -189,8 +189,8 @@ static int search_run(const void *values, int argument_count, char **arguments)
 	}
 	if (argument_count && parse_query(argument_count, arguments, &query) < 0)
 		return STATUS_TROUBLE;
-	s.filter = (struct filter){
-		.query = query, .since = options->since, .until = options->until};
+	s.filter =
+		(struct filter){.query = query, .since = options->since, .until = options->until};
 	int status = run_search(&s, options);
 	json_buffer_free(&output.line);
 	if (status)

@@ -25,6 +25,8 @@ struct facts_view {
 	struct actors *actors;
 	struct changes *changes;
 	struct contacts *contacts;
+	char *workspace; /* owned; where it was on the host; NULL: unknown */
+	uint64_t end_ns; /* wall clock of the last record */
 };
 
 int facts_new(struct facts **ret_facts)
@@ -206,12 +208,31 @@ static int add_refusal(struct facts_view *v, const struct event *e)
 	return fact_end(&fact, v->facts, 1);
 }
 
+/* What is in a file of the workspace, if it is still what the session left. */
+static void write_content(struct fact *fact, const struct change *change,
+			  const struct left_file *left)
+{
+	if (left->left == LEFT_NOT_ASKED || change->type == FILE_DIRECTORY ||
+	    change->type == FILE_SYMLINK || change->outcome == OUTCOME_DELETED)
+		return;
+	if (left->left != LEFT_HASHED || left->is_changed_since) {
+		fputs(" (content unknown)", fact->pen.out);
+		return;
+	}
+	fputs(" sha256 ", fact->pen.out);
+	for (size_t i = 0; i < HASH_SIZE; i++)
+		fprintf(fact->pen.out, "%02x", left->hash[i]);
+}
+
 static int add_files(struct facts_view *v)
 {
 	struct change *list = NULL;
+	struct left_tree *tree = NULL;
 	size_t count = 0;
 	int r = changes_list(v->changes, &list, &count);
 
+	if (v->facts->hashes && v->workspace)
+		left_tree_open(v->workspace, &tree); /* else nothing is known of contents */
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		struct fact fact;
 
@@ -226,8 +247,11 @@ static int add_files(struct facts_view *v)
 			fputs(" -> ", fact.pen.out);
 		}
 		fact_word(&fact, list[i].path);
+		struct left_file left = left_tree_look(tree, list[i].path, v->end_ns);
+		write_content(&fact, &list[i], &left);
 		r = fact_end(&fact, v->facts, 1);
 	}
+	left_tree_close(tree);
 	free(list);
 	v->facts->left_out += changes_left_out(v->changes).no_room;
 	return r;
@@ -285,6 +309,7 @@ static void facts_view_free(void *state)
 	actors_free(v->actors);
 	changes_free(v->changes);
 	contacts_free(v->contacts);
+	free(v->workspace);
 	free(v);
 }
 
@@ -312,6 +337,9 @@ static int facts_event(void *state, const struct event *e, const struct origin *
 	int r = actors_add(v->actors, e);
 
 	(void)origin;
+	v->end_ns = e->time_ns;
+	if (e->kind == EVENT_session_start && !v->workspace)
+		v->workspace = left_tree_place(e);
 	if (e->kind == EVENT_gap)
 		v->facts->missing += event_u64(e, FIELD_count, 1);
 	if (r == 0 && wanted)

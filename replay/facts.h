@@ -20,6 +20,7 @@ struct facts {
 	size_t room;
 	uint64_t left_out, damages;
 	uint64_t missing; /* records that the gaps miss */
+	bool hashes;	  /* asked for: facts of files have the hash of what was left */
 	bool ended;
 };
 

@@ -53,14 +53,15 @@ FILE *html_escaping_json(FILE *to)
 
 /* ---- assets: the files themselves, put here by the assembler ---- */
 
-#define ASSET(name, path)                                                                          \
+#define FILE_OF(path) ".incbin \"dashboards/web/" path "\"\n"
+#define ASSET(name, files)                                                                         \
 	__asm__(".pushsection .rodata\n.balign 8\n" #name "_size: .quad 1f - " #name               \
-		"_text\n" #name "_text: .incbin \"" path "\"\n1: .byte 0\n.popsection\n");         \
+		"_text\n" #name "_text:\n" files "1: .byte 0\n.popsection\n");                     \
 	extern const char name##_text[] __attribute__((visibility("hidden")));                     \
 	extern const uint64_t name##_size __attribute__((visibility("hidden")))
 
-ASSET(report_css, "dashboards/web/report.css");
-ASSET(report_js, "dashboards/web/report.js");
+ASSET(report_css, FILE_OF("report.css"));
+ASSET(report_js, FILE_OF("query.js") FILE_OF("terminal.js") FILE_OF("report.js"));
 
 struct asset asset_report_css(void)
 {

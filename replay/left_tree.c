@@ -38,6 +38,14 @@ int left_tree_open(const char *directory, struct left_tree **ret_tree)
 	return 0;
 }
 
+/* A path with a NUL in it is none. */
+char *left_tree_place(const struct event *start)
+{
+	struct bytes path = event_bytes(start, FIELD_workspace);
+
+	return path.size && !memchr(path.data, 0, path.size) ? strndup(path.data, path.size) : NULL;
+}
+
 void left_tree_close(struct left_tree *t)
 {
 	if (!t)

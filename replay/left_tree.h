@@ -36,6 +36,10 @@ struct left_file {
 int left_tree_open(const char *directory, struct left_tree **ret_tree);
 void left_tree_close(struct left_tree *t);
 
+/* Where the workspace was on the host, from a session.start; malloc'ed. NULL: there was none, or no
+ * memory. */
+char *left_tree_place(const struct event *start);
+
 /* Look at @path, as the session saw it; @end_ns is the wall clock of the session's end. NULL as @t:
  * not asked. */
 struct left_file left_tree_look(struct left_tree *t, struct bytes path, uint64_t end_ns);

@@ -199,16 +199,16 @@ enum split {
 static const struct {
 	const char *manager;
 	const char *before, *after; /* what stands around it in a path; .after ends the path */
+	size_t slashes;		    /* in the name, at most */
 	enum split split;
-	size_t slashes;	   /* in the name, at most */
 	bool is_last_part; /* only the last part of what is between them */
 } databases[] = {
-	{"pip", "-packages/", ".dist-info/METADATA", SPLIT_DASH, 0, false},
-	{"npm", "/node_modules/", "/package.json", SPLIT_NONE, 1, false},
-	{"apt", "/var/lib/dpkg/info/", ".list", SPLIT_COLON, 0, false},
-	{"cargo", "/registry/cache/", ".crate", SPLIT_DASH, 0, true},
-	{"go", "/pkg/mod/cache/download/", ".zip", SPLIT_V, SIZE_MAX, false},
-	{"gem", "/specifications/", ".gemspec", SPLIT_DASH, 0, false},
+	{"pip", "-packages/", ".dist-info/METADATA", 0, SPLIT_DASH, false},
+	{"npm", "/node_modules/", "/package.json", 1, SPLIT_NONE, false},
+	{"apt", "/var/lib/dpkg/info/", ".list", 0, SPLIT_COLON, false},
+	{"cargo", "/registry/cache/", ".crate", 0, SPLIT_DASH, true},
+	{"go", "/pkg/mod/cache/download/", ".zip", SIZE_MAX, SPLIT_V, false},
+	{"gem", "/specifications/", ".gemspec", 0, SPLIT_DASH, false},
 };
 
 static const char *find_last(struct bytes text, const char *word)

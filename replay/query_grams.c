@@ -8,7 +8,7 @@
 /* Every row of three bytes that any text has to have for the pattern to match. */
 static bool pattern_can_match(const struct pattern *p, const struct grams *g)
 {
-	uint8_t row[3];
+	uint8_t row[3] = {0};
 	size_t length = 0;
 
 	for (size_t i = 0; i < p->count; i++) {

@@ -5,6 +5,7 @@
  */
 #include "report_html.h"
 #include "../supervisor/record/text_stream.h"
+#include "attack_text.h"
 #include "html.h"
 #include "report.h"
 
@@ -48,6 +49,32 @@ static void write_head(struct html *h, const struct report *r)
 	fputs("</style>\n</head>\n<body>\n", h->out);
 }
 
+static void write_tile(struct html *h, uint64_t number, const char *words, bool is_bad)
+{
+	fprintf(h->out, "<li%s><b>%" PRIu64 "</b>%s</li>\n",
+		is_bad && number ? " class=\"bad\"" : "", number, words);
+}
+
+/* The figures that one looks for first. */
+static void write_tiles(struct html *h, const struct report *r)
+{
+	const struct tally *t = r->tally;
+	uint64_t lost = t->gap_others;
+
+	for (size_t i = 0; i < EVENT_CLASS_COUNT; i++)
+		lost += t->gap_counts[i];
+	html_raw(h, "<ul class=\"tiles\">\n");
+	write_tile(h, t->records, "records", false);
+	write_tile(h, t->kinds[EVENT_process_exec], "programs run", false);
+	write_tile(h, t->kinds[EVENT_file_modify], "files written", false);
+	write_tile(h, t->kinds[EVENT_net_connect], "connections asked for", false);
+	write_tile(h, r->denied.count + r->denied.left_out, "acts refused", true);
+	write_tile(h, attack_text_count(t), "ATT&amp;CK rules hit", false);
+	write_tile(h, t->redacted, "records redacted", false);
+	write_tile(h, lost + r->damage_count, "records lost or damaged", true);
+	html_raw(h, "</ul>\n");
+}
+
 static void write_title(struct html *h, const struct report *r)
 {
 	static const char *const classes[] = {
@@ -61,12 +88,13 @@ static void write_title(struct html *h, const struct report *r)
 		printable_text(h->pen.out, &h->pen.printable, name);
 	html_raw(h, "</h1>\n<p class=\"verdict\">");
 	report_write_verdict(r, h->pen.out);
-	html_raw(
-		h,
-		"</p>\n</header>\n<nav><a href=\"#summary\">Summary</a> <a "
-		"href=\"#timeline\">Timeline</a> <a href=\"#tree\">Processes</a> <a "
-		"href=\"#files\">Files</a> <a href=\"#hosts\">Hosts</a> <a "
-		"href=\"#notable\">Refused and missing</a> <a href=\"#events\">Events</a></nav>\n");
+	html_raw(h, "</p>\n");
+	write_tiles(h, r);
+	html_raw(h, "</header>\n<nav><a href=\"#summary\">Summary</a> <a "
+		    "href=\"#timeline\">Timeline</a> <a href=\"#tree\">Processes</a> <a "
+		    "href=\"#files\">Files</a> <a href=\"#hosts\">Hosts</a> <a "
+		    "href=\"#notable\">Refused and missing</a> <a "
+		    "href=\"#techniques\">Techniques</a> <a href=\"#events\">Events</a></nav>\n");
 }
 
 static int write_summary(struct html *h, const struct report *r)
@@ -118,7 +146,7 @@ static void write_bars(struct html *h, const uint64_t *counts, size_t used, unsi
 
 	if (!most)
 		return;
-	fprintf(h->out, "<path class=\"%s\" d=\"", class);
+	fprintf(h->out, "<path class=\"bars %s\" d=\"", class);
 	for (size_t i = 0; i < used; i++) {
 		unsigned int height, left = (unsigned int)(LANES_LEFT + i * LANES_WIDTH / used);
 		unsigned int width =
@@ -137,23 +165,32 @@ static void write_lanes(struct html *h, const struct report *r)
 {
 	const struct lanes *l = &r->lanes;
 	size_t used = l->used ? l->used : 1;
-	unsigned int bottom = LANE_HEIGHT * (EVENT_CLASS_COUNT + 1);
+	unsigned int bottom = LANE_HEIGHT * (EVENT_CLASS_COUNT + 2);
 
 	html_raw(h, "<section id=\"timeline\">\n<h2>Timeline</h2>\n");
 	fprintf(h->out,
 		"<svg id=\"lanes\" viewBox=\"0 0 %d %u\" role=\"img\" aria-label=\"records of each "
-		"class over time\" data-left=\"%d\" data-width=\"%d\" data-ns=\"%" PRIu64 "\">\n",
-		LANES_LEFT + LANES_WIDTH, bottom + 16, LANES_LEFT, LANES_WIDTH, used * l->part_ns);
+		"class over time\" data-left=\"%d\" data-width=\"%d\" data-high=\"%d\" "
+		"data-ns=\"%" PRIu64 "\" data-lanes=\"",
+		LANES_LEFT + LANES_WIDTH, bottom + 16, LANES_LEFT, LANES_WIDTH, LANE_HEIGHT,
+		used * l->part_ns);
+	for (size_t i = 0; i < EVENT_CLASS_COUNT; i++)
+		fprintf(h->out, "%s ", event_class_names[i]);
+	fputs("limits gaps\">\n", h->out);
 	for (unsigned int i = 0; i < EVENT_CLASS_COUNT; i++) {
 		fprintf(h->out, "<text x=\"0\" y=\"%u\">%s</text>\n", (i + 1) * LANE_HEIGHT - 6,
 			event_class_names[i]);
 		write_bars(h, l->counts[i], used, i * LANE_HEIGHT, event_class_names[i]);
 	}
-	fprintf(h->out, "<text x=\"0\" y=\"%u\">gaps</text>\n", bottom - 6);
-	write_bars(h, l->gaps, used, EVENT_CLASS_COUNT * LANE_HEIGHT, "gap");
 	fprintf(h->out,
-		"<path class=\"axis\" d=\"M%d %uh%d\"/>\n<text x=\"%d\" y=\"%u\">0</text>\n<text "
-		"x=\"%d\" y=\"%u\" text-anchor=\"end\">",
+		"<text x=\"0\" y=\"%u\">limits</text>\n<text x=\"0\" y=\"%u\">gaps</text>\n",
+		bottom - LANE_HEIGHT - 6, bottom - 6);
+	write_bars(h, l->limits, used, EVENT_CLASS_COUNT * LANE_HEIGHT, "limits");
+	write_bars(h, l->gaps, used, (EVENT_CLASS_COUNT + 1) * LANE_HEIGHT, "gaps");
+	fprintf(h->out,
+		"<path class=\"axis\" d=\"M%d %uh%d\"/>\n<text class=\"time\" x=\"%d\" "
+		"y=\"%u\">0</text>\n<text "
+		"class=\"time\" x=\"%d\" y=\"%u\" text-anchor=\"end\">",
 		LANES_LEFT, bottom, LANES_WIDTH, LANES_LEFT, bottom + 13, LANES_LEFT + LANES_WIDTH,
 		bottom + 13);
 	write_duration(h->out, used * l->part_ns);
@@ -163,6 +200,17 @@ static void write_lanes(struct html *h, const struct report *r)
 }
 
 /* ---- events, for the script ---- */
+
+/* ",[3,7]": the numbers of the rules that tag it. */
+static void write_rules(struct html *h, const struct event *e)
+{
+	const struct attack_tag *tags[ATTACK_TAGS_MAX];
+	size_t count = attack_tags(e, tags);
+
+	for (size_t i = 0; i < count; i++)
+		fprintf(h->json, "%s%zu", i ? "," : ",[", attack_rule_number(tags[i]));
+	fputs(count ? "]" : "", h->json);
+}
 
 static int write_event_row(void *state, const struct report *r, const struct event *e)
 {
@@ -185,6 +233,7 @@ static int write_event_row(void *state, const struct report *r, const struct eve
 	if (json_write_string(&h->line, (struct bytes){h->text_bytes, (size_t)ftello(h->text)}) < 0)
 		return -ENOMEM;
 	fwrite(h->line.text, 1, h->line.length, h->json);
+	write_rules(h, e);
 	fputc(']', h->json);
 	h->any = true;
 	return 0;
@@ -216,7 +265,15 @@ static int write_data(struct html *h, const struct report *r)
 	for (size_t i = 1; i < FIELD_COUNT; i++)
 		fprintf(h->out, "%s\"%s\":\"%c\"", i > 1 ? "," : "", field_table[i].name,
 			type_letters[field_table[i].type]);
-	fputs("}</script>\n<script type=\"application/json\" id=\"rows\">[", h->out);
+	html_raw(h, "}</script>\n<script type=\"application/json\" id=\"classes\">[\"session\"");
+	for (size_t i = 1; i < EVENT_KIND_COUNT; i++)
+		fprintf(h->out, ",\"%s\"", event_class_names[kind_table[i].class]);
+	html_raw(h, "]</script>\n<script type=\"application/json\" id=\"rules\">[");
+	for (size_t i = 0; attack_rule(i); i++)
+		fprintf(h->out, "%s[\"%s\",\"%s\",\"%s\",\"%s\",\"%s\"]", i ? ",\n" : "\n",
+			attack_rule(i)->technique, attack_rule(i)->name, attack_rule(i)->tactic,
+			attack_rule(i)->tactic_name, attack_rule(i)->reason);
+	fputs("]</script>\n<script type=\"application/json\" id=\"rows\">[", h->out);
 	error = report_each_event(r, write_event_row, h);
 	html_raw(h, "]</script>\n<script type=\"application/json\" id=\"lines\">\n");
 	if (error == 0)

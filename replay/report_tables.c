@@ -1,6 +1,7 @@
 /*
  * The parts of the page that are lists of things: processes, files, peers, and what stands out.
  */
+#include "attack_text.h"
 #include "contacts_text.h"
 #include "report_html.h"
 #include "units.h"
@@ -300,6 +301,35 @@ static void write_notable(struct html *h, const struct report *r)
 	html_raw(h, "</section>\n");
 }
 
+static void write_techniques(struct html *h, const struct report *r)
+{
+	const struct tally *t = r->tally;
+
+	html_raw(h, "<section id=\"techniques\">\n<h2>Techniques of MITRE ATT&amp;CK</h2>\n"
+		    "<p class=\"note\">Hints by rules, each about one event: where to look, no "
+		    "verdict.</p>\n");
+	if (!attack_text_count(t)) {
+		html_raw(h, "<p>Nothing in the record.</p>\n</section>\n");
+		return;
+	}
+	html_raw(h, "<table><thead><tr><th>technique<th>tactic<th>because<th class=\"number\">"
+		    "events<th class=\"number\">first</tr></thead><tbody>\n");
+	for (size_t i = 0; attack_rule(i); i++) {
+		const struct attack_tag *tag = attack_rule(i);
+
+		if (!t->attacks[i])
+			continue;
+		fprintf(h->out,
+			"<tr><td><a href=\"#events\" data-filter=\"attack:%s\">%s</a> "
+			"%s<td>%s<td>%s",
+			tag->technique, tag->technique, tag->name, tag->tactic_name, tag->reason);
+		cell_number(h, t->attacks[i]);
+		cell_number(h, t->attack_firsts[i]);
+		html_raw(h, "</tr>\n");
+	}
+	html_raw(h, "</tbody></table>\n</section>\n");
+}
+
 int html_write_tables(struct html *h, const struct report *r)
 {
 	int error;
@@ -310,5 +340,6 @@ int html_write_tables(struct html *h, const struct report *r)
 		return error;
 	write_hosts(h, r);
 	write_notable(h, r);
+	write_techniques(h, r);
 	return 0;
 }

@@ -240,10 +240,10 @@ static bool session_can_match(const struct search *s, const struct manifest *m)
 
 int search_all(struct search *s, int state_fd)
 {
-	cleanup(free) struct stretch *span = malloc(sizeof(*span));
+	struct stretch span; /* the one that is being made */
 	struct manifest *list;
 	size_t count, unreadable;
-	int r = span ? store_list(state_fd, &list, &count, &unreadable) : -ENOMEM;
+	int r = store_list(state_fd, &list, &count, &unreadable);
 
 	if (r < 0)
 		return r;
@@ -252,7 +252,7 @@ int search_all(struct search *s, int state_fd)
 		search_index_prune(s->index, list, count);
 	for (size_t i = count; r == 0 && i--;) {
 		if (session_can_match(s, &list[i]))
-			r = search_session(s, state_fd, &list[i], span);
+			r = search_session(s, state_fd, &list[i], &span);
 	}
 	store_list_free(list, count);
 	return r < 0 ? r : 0;

@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 
 #define VERSION 1
-#define BUSY_MS 5000
+#define BUSY_MS 1000
 #define SHORT_STRETCH (GRAMS_RECORDS / 4) /* a shorter last one is made anew, with what comes */
 
 struct search_index {
@@ -64,13 +64,32 @@ static void remove_files(const struct search_index *x)
 	unlink(journal);
 }
 
-/* It cannot be trusted: away with it. */
-static int give_up(struct search_index *x)
+/* True if it is the file that is wrong, and not the place, the room or the moment. */
+static bool is_broken(int r)
 {
-	bool was_writable = x->is_writable;
+	switch (r) {
+	case SQLITE_OK:
+	case SQLITE_PERM:
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+	case SQLITE_NOMEM:
+	case SQLITE_READONLY:
+	case SQLITE_IOERR:
+	case SQLITE_FULL:
+	case SQLITE_CANTOPEN:
+		return false;
+	default:
+		return true;
+	}
+}
+
+/* It is done without; and where @r says that it cannot be trusted, it goes. */
+static int give_up(struct search_index *x, int r)
+{
+	bool goes = x->is_writable && is_broken(r);
 
 	close_db(x);
-	if (was_writable)
+	if (goes)
 		remove_files(x);
 	return -EBADMSG;
 }
@@ -83,7 +102,7 @@ static int version_of(sqlite3 *db)
 	if (sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &s, NULL) == SQLITE_OK &&
 	    sqlite3_step(s) == SQLITE_ROW)
 		version = sqlite3_column_int(s, 0);
-	sqlite3_finalize(s);
+	sqlite3_finalize(s); /* leaves the error of the step, if it had one */
 	return version;
 }
 
@@ -131,9 +150,12 @@ static int set_up(struct search_index *x)
 	if (!run(x, "PRAGMA cache_size=-8192; PRAGMA synchronous=NORMAL"))
 		return sqlite3_errcode(x->db);
 	x->is_writable = !sqlite3_db_readonly(x->db, "main");
-	if (x->is_writable && version_of(x->db) == 0 && !make_schema(x))
-		return sqlite3_errcode(x->db);
-	if (version_of(x->db) != VERSION)
+	int version = version_of(x->db);
+	if (version == 0 && x->is_writable && make_schema(x))
+		version = VERSION;
+	if (version <= 0)
+		return sqlite3_errcode(x->db) == SQLITE_OK ? SQLITE_NOTADB : sqlite3_errcode(x->db);
+	if (version != VERSION)
 		return SQLITE_NOTADB;
 	return prepare(x) ? SQLITE_OK : sqlite3_errcode(x->db);
 }
@@ -150,25 +172,6 @@ static int open_db(struct search_index *x, int flags)
 	if (r != SQLITE_OK)
 		close_db(x);
 	return r;
-}
-
-/* True if it is the file that is wrong, and not the place, the room or the moment. */
-static bool is_broken(int r)
-{
-	switch (r) {
-	case SQLITE_OK:
-	case SQLITE_PERM:
-	case SQLITE_BUSY:
-	case SQLITE_LOCKED:
-	case SQLITE_NOMEM:
-	case SQLITE_READONLY:
-	case SQLITE_IOERR:
-	case SQLITE_FULL:
-	case SQLITE_CANTOPEN:
-		return false;
-	default:
-		return true;
-	}
 }
 
 int search_index_open(const char *state, bool anew, struct search_index **ret_index)
@@ -306,7 +309,7 @@ static int shorten(struct search_index *x, struct indexed *i)
 	if (r == SQLITE_ROW && number_of(x->last, 1) < SHORT_STRETCH)
 		i->next_seq = number_of(x->last, 0);
 	sqlite3_reset(x->last);
-	return r == SQLITE_ROW || r == SQLITE_DONE ? 0 : -EBADMSG;
+	return r == SQLITE_ROW || r == SQLITE_DONE ? SQLITE_OK : r;
 }
 
 int search_index_find(struct search_index *x, const char *id, int dir_fd,
@@ -324,10 +327,10 @@ int search_index_find(struct search_index *x, const char *id, int dir_fd,
 	if (r == SQLITE_ROW)
 		read_session(x, &i);
 	sqlite3_reset(x->find);
-	if (r != SQLITE_ROW && r != SQLITE_DONE)
-		return give_up(x);
-	if (i.next_seq > 1 && !i.is_whole && shorten(x, &i) < 0)
-		return give_up(x);
+	if (r == SQLITE_ROW || r == SQLITE_DONE)
+		r = i.next_seq > 1 && !i.is_whole ? shorten(x, &i) : SQLITE_OK;
+	if (r != SQLITE_OK)
+		return give_up(x, r);
 	*ret_indexed = i;
 	return 0;
 }
@@ -361,15 +364,19 @@ int search_index_walk(struct search_index *x, const struct indexed *indexed,
 	sqlite3_bind_int64(x->walk, 1, indexed->key);
 	sqlite3_bind_int64(x->walk, 2, (sqlite3_int64)indexed->next_seq);
 	while (r == 0 && (at = sqlite3_step(x->walk)) == SQLITE_ROW) {
-		if (!read_stretch(x->walk, &span) || span.first_seq != next)
+		if (!read_stretch(x->walk, &span) || span.first_seq != next) {
+			at = SQLITE_CORRUPT;
 			break;
+		}
 		next = span.last_seq + 1;
 		r = taker(context, &span);
 	}
 	sqlite3_reset(x->walk);
 	if (r)
 		return r;
-	return at == SQLITE_DONE && next == indexed->next_seq ? 0 : give_up(x);
+	if (at == SQLITE_DONE && next == indexed->next_seq)
+		return 0;
+	return give_up(x, at == SQLITE_DONE ? SQLITE_CORRUPT : at);
 }
 
 /* ---- writing ---- */

@@ -38,7 +38,8 @@ struct indexed {
 
 /*
  * How far session @id, whose directory is @dir_fd, is indexed. 0, or -errno: the index is broken,
- * and closed and thrown away if that can be done; @x is of no use then but for closing.
+ * and thrown away if that can be done, or somebody else has it for long; @x is of no use then but
+ * for closing.
  */
 int search_index_find(struct search_index *x, const char *id, int dir_fd,
 		      struct indexed *ret_indexed);

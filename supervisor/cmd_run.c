@@ -385,6 +385,8 @@ const struct command command_run = {
 		 "  io         bytes a second from and to each disk; what is throttled is not counted as a hit\n"
 		 "  wall       time of the command: seconds, or 500ms, 8s, 5m, 2h; then everything is killed\n"
 		 "  disk       bytes of files outside of /workspace (2G if not given)\n"
+		 "  workspace  bytes by which /workspace may grow on its disk, files that are deleted and open included; measured\n"
+		 "             about once a second, then everything is killed\n"
 		 "  inodes     files outside of /workspace (1000000 if not given)\n"
 		 "  files      open files of each process\n"
 		 "  file_size  bytes of each file; who writes past it gets SIGXFSZ\n"

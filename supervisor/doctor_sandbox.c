@@ -15,6 +15,7 @@
 #include <limits.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/fanotify.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -185,7 +186,23 @@ static int try_names(const struct doctor_subject *subject)
 	int r = make_overlay(true, &fd);
 
 	(void)subject;
-	return r < 0 ? r : watch_open(fd, &group);
+	return r < 0 ? r : watch_open(fd, getuid(), &group);
+}
+
+/* What keeps the file of a secret for one program: each open of it asks. */
+static int try_guard(const struct doctor_subject *subject)
+{
+	int fd = -1,
+	    r = mount_detached("tmpfs", (const struct mount_option[]){{NULL, NULL}}, 0, &fd);
+
+	(void)subject;
+	if (r < 0)
+		return r;
+	int group = fanotify_init(FAN_CLASS_CONTENT | FAN_CLOEXEC, O_RDONLY | O_CLOEXEC);
+	if (group < 0 || mknodat(fd, "guarded", S_IFREG | 0600, 0) < 0 ||
+	    fanotify_mark(group, FAN_MARK_ADD, FAN_OPEN_PERM, fd, "guarded") < 0)
+		return -errno;
+	return 0;
 }
 
 void doctor_overlay(const struct doctor_subject *subject, struct finding *ret_finding)
@@ -212,13 +229,21 @@ void doctor_fanotify(const struct doctor_subject *subject, struct finding *ret_f
 	if (not_root(subject, ret_finding))
 		return;
 	int r = in_child(try_names, subject);
+	int guard = in_child(try_guard, subject);
 	if (r < 0)
 		finding_degraded(ret_finding,
 				 "names of files are taken from calls and open files alone",
 				 "boot a kernel with CONFIG_FANOTIFY=y",
 				 "a session's root cannot be watched: %s", strerror(-r));
+	else if (guard < 0)
+		finding_degraded(
+			ret_finding,
+			"no secret can be kept for one program (--secret ...,only=PROGRAM)",
+			"boot a kernel with CONFIG_FANOTIFY_ACCESS_PERMISSIONS=y",
+			"opens of a file cannot be decided: %s", strerror(-guard));
 	else
-		finding_ok(ret_finding, "names of what is made, removed and renamed");
+		finding_ok(ret_finding,
+			   "names of what is made, removed and renamed; secrets for one program");
 }
 
 /* ---- walls ---- */

@@ -41,7 +41,7 @@ struct host {
 	struct sensors *sensors;
 	struct pool *pool; /* NULL: none is kept */
 	struct recorder *recorder;
-	struct doctor_report *doctor; /* of this host; NULL: nobody has looked */
+	struct doctor_report *doctor;	/* of this host; NULL: nobody has looked */
 	struct metrics_daemon *metrics; /* what is counted here: cells of daemon_page */
 	struct metrics_page daemon_page, recorder_page;
 	struct metrics_service *metrics_service; /* NULL: they are not served */

@@ -72,13 +72,17 @@ static const struct limit {
 	{"io", UNIT_BYTES, 4096, NUMBER_MAX, AT(io_bytes),
 	 "Bytes a second that may be read from each disk, and as many that may be written; at "
 	 "least 4K."},
+	{"workspace", UNIT_BYTES, 4096, NUMBER_MAX, AT(workspace_bytes),
+	 "Bytes of its disk by which /workspace may grow, measured about once a second; at least "
+	 "4K."},
 #undef AT
 };
 
 #define LIMIT_COUNT (sizeof(limits) / sizeof(limits[0]))
 
 const char limit_settings_allowed[] =
-	"an object of memory, disk, file_size, output, io (bytes, or as \"64M\"), pids, inodes, "
+	"an object of memory, disk, workspace, file_size, output, io (bytes, or as \"64M\"), pids, "
+	"inodes, "
 	"files, "
 	"cpu_weight (numbers), cpu (\"1.5\") and wall (seconds, or as \"500ms\", \"2m\")";
 

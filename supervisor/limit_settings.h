@@ -10,7 +10,7 @@
 struct limit_values {
 	uint64_t memory_bytes, pids, cpu_milli, cpu_weight, wall_ms;
 	uint64_t disk_bytes, inodes;
-	uint64_t files, file_size_bytes, output_bytes, io_bytes;
+	uint64_t files, file_size_bytes, output_bytes, io_bytes, workspace_bytes;
 };
 
 /* For the table of types of settings. */

@@ -201,10 +201,9 @@ int recorder_open_journal(struct recorder *r, const char *session, int journal_f
 
 int recorder_sign(struct recorder *r, const char *session, const json_t *key)
 {
-	return send_message(r,
-			    json_pack("{s:s, s:s, s:O}", "request", "sign", "session", session,
-				      "key", key),
-			    NULL);
+	return send_message(
+		r, json_pack("{s:s, s:s, s:O}", "request", "sign", "session", session, "key", key),
+		NULL);
 }
 
 int recorder_event(struct recorder *r, const char *session, const char *kind, json_t *fields)

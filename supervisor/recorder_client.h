@@ -43,7 +43,7 @@ struct recorder_open {
 	const char *session;
 	const struct policy *policy;
 	const struct session_secrets *secrets;
-	const json_t *key;     /* that signs it: session_key_make; NULL: recorder_sign follows */
+	const json_t *key; /* that signs it: session_key_make; NULL: recorder_sign follows */
 	uint32_t slot;
 	uint64_t ring_id; /* the same for a ring that comes again */
 	uint64_t ring_bytes, high_water;

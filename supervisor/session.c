@@ -154,7 +154,7 @@ static int run(struct session *s)
 
 void session_go_on(struct session *s)
 {
-	bool is_waiting = s->building || !s->is_told;
+	bool is_waiting = s->building || s->limits.is_measuring || !s->is_told;
 
 	if (s->stage != SESSION_OPENING || !s->is_open)
 		return;

@@ -3,8 +3,8 @@
  * is told: no death of ours takes that back. Then the record gets onto the disk, is signed and
  * entered in the ledger, and its manifest says that it has ended; readers wait for that.
  */
-#include "session_state.h"
 #include "record/crash.h"
+#include "session_state.h"
 
 #include "jansson_cleanup.h"
 #include "session_key.h"

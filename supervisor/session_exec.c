@@ -2,8 +2,8 @@
  * The command of a session: started when the recorder knows it, followed until its first process
  * ends, and what it left running killed.
  */
-#include "session_state.h"
 #include "record/crash.h"
+#include "session_state.h"
 
 #include "jansson_cleanup.h"
 

@@ -6,10 +6,15 @@
  * where no call fails for want of it. When all is dead the kernel's own counts are compared with
  * what records of processes told, so that every hit is in a record.
  */
+#include "growth.h"
+#include "record/cleanup.h"
 #include "session_state.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <string.h>
+#include <unistd.h>
 
 #define FULL_US 250000 /* between two looks at the room that is left */
 
@@ -115,6 +120,55 @@ void session_limits_output(struct session *s)
 	session_end(s, &over, false);
 }
 
+/* ---- the workspace ---- */
+
+static void workspace_measured(void *context, int error)
+{
+	struct session *s = context;
+
+	if (error)
+		session_decide_failed(s, "limits", error, "/workspace cannot be measured");
+	s->limits.is_measuring = false;
+	session_go_on(s);
+}
+
+static void workspace_over(void *context, int error)
+{
+	struct session *s = context;
+	struct verdict over = {.reason = VERDICT_LIMIT, .limit = "workspace", .error = -error};
+
+	if (s->stage != SESSION_WORKING)
+		return;
+	if (error)
+		snprintf(over.text, sizeof(over.text), "/workspace can be measured no longer: %s",
+			 error == -ELOOP ? "directories are too deep" : strerror(-error));
+	record_hit(s, "workspace", s->request.policy.limits.workspace_bytes, 1);
+	session_end(s, &over, false);
+}
+
+int session_limits_measure(struct session *s)
+{
+	const struct policy *p = &s->request.policy;
+	cleanup(close_fd) int dir = -1;
+
+	if (!p->limits.workspace_bytes || !p->workspace)
+		return 0;
+	dir = s->request.workspace_fd >= 0 ? fcntl(s->request.workspace_fd, F_DUPFD_CLOEXEC, 3)
+					   : open(p->workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct growth_options options = {
+		.loop = s->host->loop,
+		.dir_fd = dir,
+		.cgroup_fd = sandbox_info(s->sandbox)->cgroup_fd,
+		.most = p->limits.workspace_bytes,
+		.ready = workspace_measured,
+		.over = workspace_over,
+		.context = s,
+	};
+	int r = dir < 0 ? -errno : growth_start(&options, &s->limits.growth);
+	s->limits.is_measuring = r == 0;
+	return r;
+}
+
 /* ---- the command's life ---- */
 
 int session_limits_start(struct session *s)
@@ -142,4 +196,10 @@ void session_limits_stop(struct session *s)
 {
 	s->limits.wall = sd_event_source_disable_unref(s->limits.wall);
 	s->limits.room = sd_event_source_disable_unref(s->limits.room);
+}
+
+void session_limits_free(struct session *s)
+{
+	growth_stop(s->limits.growth);
+	s->limits.growth = NULL;
 }

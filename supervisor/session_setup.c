@@ -3,8 +3,8 @@
  * failed step names itself in the verdict; nothing of the steps before it is left but the
  * directory, which holds the record of the failure.
  */
-#include "session_state.h"
 #include "record/crash.h"
+#include "session_state.h"
 
 #include "control.h"
 #include "jansson_cleanup.h"
@@ -323,6 +323,13 @@ static int make_key(struct session *s, struct fault *f)
 	return r < 0 ? fail(s, f, "key", r, NULL) : 0;
 }
 
+static int measure_workspace(struct session *s, struct fault *f)
+{
+	int r = session_limits_measure(s);
+
+	return r < 0 ? fail(s, f, "limits", r, NULL) : 0;
+}
+
 int session_set_up(struct session *s, const int fds[3], struct fault *f)
 {
 	if (s->host->doctor)
@@ -350,6 +357,8 @@ int session_set_up(struct session *s, const int fds[3], struct fault *f)
 		r = open_streams(s, fds, f);
 	crash_point();
 	phases_mark(s->phases, "streams");
+	if (r == 0)
+		r = measure_workspace(s, f);
 	if (r == 0 && sandbox_ready_fd(s->sandbox) >= 0) {
 		r = make_key(s, f);
 		if (r == 0)
@@ -375,6 +384,7 @@ void session_tear_down(struct session *s)
 	s->disk_wait = sd_event_source_disable_unref(s->disk_wait);
 	s->drain = sd_event_source_disable_unref(s->drain);
 	session_limits_stop(s);
+	session_limits_free(s);
 	streams_close(&s->streams);
 	if (s->sandbox)
 		sandbox_kill(s->sandbox, 0);

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "sandbox/phases.h"
-#include "session.h"
 #include "secret_files.h"
+#include "session.h"
 #include "session_dir.h"
 #include "streams.h"
 #include "templates.h"
@@ -22,6 +22,8 @@ enum session_stage {
 /* What is known of the limits of a session while its command runs. */
 struct session_limits {
 	sd_event_source *wall, *room;
+	struct growth *growth;		    /* of the workspace; NULL: without limit */
+	bool is_measuring;		    /* for the first time, before the command */
 	uint64_t told[SANDBOX_CONTROLLERS]; /* hits that vitrined has told itself */
 	bool was_full;
 };
@@ -97,12 +99,14 @@ json_t *session_exec_fields(const struct session *s);
 /* Put name, tenant and command into the manifest, redacted; the command as JSON text that is not
  * longer than a list of sessions can bear. 0 or -errno. */
 int session_manifest_texts(const struct session *s, struct manifest *m);
-/* Take the session's secrets, and what looks like one, out of words that a client or the log gets. */
+/* Take the session's secrets, and what looks like one, out of words that a client or the log gets.
+ */
 void session_redact_words(const struct session *s, char *text, size_t room);
 
 /* session_secret.c */
 
-/* Make the files of the secrets, and when the sandbox stands, guard them. 0 or -errno with words. */
+/* Make the files of the secrets, and when the sandbox stands, guard them. 0 or -errno with words.
+ */
 int session_make_secrets(struct session *s, struct fault *f);
 int session_guard_secrets(struct session *s, struct fault *f);
 /* Record how each secret is given. 0 or -errno. */
@@ -129,11 +133,16 @@ void session_hurry(struct session *s);
 
 /* session_limits.c */
 
+/* Begin to measure what is there already, where that is needed; session_go_on is told when that is
+ * known. 0 or -errno. */
+int session_limits_measure(struct session *s);
 /* Follow the limits of the command that was just started. 0 or -errno. */
 int session_limits_start(struct session *s);
 /* Record what was hit since the last look. */
 void session_limits_look(struct session *s);
 void session_limits_stop(struct session *s);
+/* The same with what is told from a thread; not from within what it tells. */
+void session_limits_free(struct session *s);
 /* Hits that the kernel counted at @c and of which no process's record tells. */
 uint64_t session_limits_untold(const struct session *s, enum sandbox_controller c);
 /* The command wrote more than it may. */

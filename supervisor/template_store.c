@@ -108,10 +108,19 @@ static int drop(int store_fd, const char *name, int fd)
 	return r == 0 && unlinkat(store_fd, name, AT_REMOVEDIR) < 0 ? -errno : r;
 }
 
-static void sweep(int store_fd)
+static DIR *open_all(int store_fd)
 {
 	int copy = openat(store_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	cleanup(closedir) DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+
+	if (!dir)
+		cleanup_close_fd(&copy);
+	return dir;
+}
+
+static void sweep(int store_fd)
+{
+	cleanup(closedir) DIR *dir = open_all(store_fd);
 	struct dirent *e;
 
 	while (dir && (e = readdir(dir))) {
@@ -325,29 +334,46 @@ static int compare(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+static void free_names(char **names)
+{
+	for (char **n = names; n && *n; n++)
+		free(*n);
+	free(names);
+}
+
+/* Put @name behind the @count names of a NULL-terminated array. */
+static int add_name(char ***names, size_t count, const char *name)
+{
+	char **larger = realloc(*names, (count + 2) * sizeof(*larger));
+
+	if (!larger)
+		return -ENOMEM;
+	*names = larger;
+	larger[count] = strdup(name);
+	larger[count + 1] = NULL;
+	return larger[count] ? 0 : -ENOMEM;
+}
+
 int template_store_list(int store_fd, char ***ret_names, struct fault *f)
 {
-	int copy = openat(store_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	cleanup(closedir) DIR *dir = copy < 0 ? NULL : fdopendir(copy);
-	size_t count = 0;
+	cleanup(closedir) DIR *dir = open_all(store_fd);
 	char **names = calloc(1, sizeof(*names));
+	size_t count = 0;
+	int r = dir && names ? 0 : -ENOMEM;
 
-	for (struct dirent *e; dir && names && (e = readdir(dir));) {
+	for (struct dirent *e; r == 0 && (e = readdir(dir));) {
 		if (!template_name_is_valid(e->d_name))
 			continue;
-		char **larger = realloc(names, (count + 2) * sizeof(*names));
-		if (larger)
-			names = larger;
-		names[count] = larger ? strdup(e->d_name) : NULL;
-		if (!names[count])
-			break;
-		names[++count] = NULL;
+		r = add_name(&names, count, e->d_name);
+		count++;
 	}
-	if (!dir || !names) {
-		free(names);
-		return fault_set(f, -ENOMEM, "template", "the templates cannot be listed");
+	if (r < 0) {
+		free_names(names);
+		return fault_set(f, r, "template", "the templates cannot be listed: %s",
+				 strerror(-r));
 	}
-	qsort(names, count, sizeof(*names), compare);
+	if (count > 0)
+		qsort(names, count, sizeof(*names), compare);
 	*ret_names = names;
 	return 0;
 }

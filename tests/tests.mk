@@ -51,7 +51,7 @@ SOAK := $(wildcard tests/soak/*.t)
 crash: deps
 	$(Q)$(MAKE) --no-print-directory CRASH=1 all
 
-soak: deps deps-receivers crash all $(B)/tests/acts $(B)/tests/escape $(B)/tests/write-journal $(B)/tests/loops $(B)/tests/unit/forgery
+soak: deps deps-receivers crash all $(B)/tests/acts $(B)/tests/escape $(B)/tests/write-journal $(B)/tests/loops $(B)/tests/bench-acts $(B)/tests/unit/forgery
 	$(Q)$(E2E_ENV) prove $(PROVEFLAGS) $(SOAK)
 
 # ---- other kernels, in QEMU: the acts, unchanged, on a pure cgroup v2 hierarchy ------------------------------------

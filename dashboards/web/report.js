@@ -1,11 +1,11 @@
-'use strict';
 /*
- * The list of all events of a report, and filters. The page is whole without it.
+ * What a report does beside being read: the list of all events with filters, the values of one, lanes that can be zoomed
+ * into, and the player of the session's terminal. The page is whole without it.
  *
  * What a session made stands in the page as data and gets into the document by textContent alone.
- * The filter language is that of `vitrine replay --filter`.
  */
 (() => {
+const {rows, kinds, classes, object, whole, parse, valuesOf, narrowed, line, wordsOf} = page;
 const at = id => document.getElementById(id);
 const make = (name, className, text) => {
 	const element = document.createElement(name);
@@ -15,402 +15,86 @@ const make = (name, className, text) => {
 		element.textContent = text;
 	return element;
 };
-
-const kinds = JSON.parse(at('kinds').textContent);
-const fields = JSON.parse(at('fields').textContent); /* name: n number, b bool, t text, a array, m map, j JSON */
-const rows = JSON.parse(at('rows').textContent); /* [seq, microseconds, pid, kind, line] */
-const words = new Array(rows.length);
-const objects = new Array(rows.length);
-let lines = null;
-
-function line(i) {
-	if (!lines)
-		lines = at('lines').textContent.split('\n').filter(text => text);
-	return lines[i];
-}
-
-function object(i) {
-	return objects[i] || (objects[i] = JSON.parse(line(i)));
-}
-
-/* The whole record; as it is where it has numbers that a script would round. */
-function whole(i) {
-	return /[0-9]{16,}/.test(line(i)) ? line(i) : JSON.stringify(object(i), null, 1);
-}
-
-/* ---- the filter language: text to a function of a row's number ---- */
-
-const aliases = {
-	exit: ['exit_code'], 'net.dst': ['dst.address'], 'net.src': ['src.address'], address: ['src.address', 'dst.address'],
-	port: ['src.port', 'dst.port'], proc: ['proc', 'child.proc'], pid: ['pid', 'child.pid'], name: ['name', 'server_name'],
-	file: ['path', 'new_path', 'requested', 'exe.path'],
+const button = (text, label, press) => {
+	const element = make('button', '', text);
+	element.type = 'button';
+	element.onclick = press;
+	if (label)
+		element.setAttribute('aria-label', label);
+	return element;
 };
-
-function refuse(position, why) {
-	throw Object.assign(new Error(why), {position});
-}
-
-/* Each item is a character or {any: true}, {one: true}. */
-function patternOf(items, isPart) {
-	const quoted = items.map(item => item.any ? '[^]*' : item.one ? '[^]' : item.replace(/[^a-zA-Z0-9_]/gu, c =>
-		'\\u{' + c.codePointAt(0).toString(16) + '}')).join('');
-	return new RegExp(isPart ? quoted : '^' + quoted + '$', isPart ? 'iu' : 'u');
-}
-
-function numberOf(text) {
-	const m = /^(-?)(0x[0-9a-f]+|[0-9]+)([KkMGT]?)$/.exec(text);
-	if (!m)
-		return null;
-	const shift = {'': 0n, K: 10n, k: 10n, M: 20n, G: 30n, T: 40n}[m[3]];
-	const number = BigInt(m[2]) << shift;
-	return m[1] ? -number : number;
-}
-
-/* A moment is held against the clock that it is of; numbers against numbers. */
-function compare(n, bound) {
-	const value = typeof bound === 'object' ? bound.value : bound;
-	if (typeof bound === 'object')
-		n = bound.isWall ? n.wall() : n.elapsed;
-	return n < value ? -1 : n > value ? 1 : 0;
-}
-
-function rangeOf(text, read) {
-	let m = /^(>=|<=|>|<)(.*)$/.exec(text);
-	if (m) {
-		const bound = read(m[2]);
-		if (bound === null)
-			return null;
-		return {'>': n => compare(n, bound) > 0, '<': n => compare(n, bound) < 0, '>=': n => compare(n, bound) >= 0,
-			'<=': n => compare(n, bound) <= 0}[m[1]];
-	}
-	const dots = text.indexOf('..');
-	if (dots < 0) {
-		const one = read(text);
-		return one === null || typeof one === 'object' ? null : n => n === one;
-	}
-	const low = dots ? read(text.slice(0, dots)) : undefined, high = dots + 2 < text.length ? read(text.slice(dots + 2)) : undefined;
-	if (low === null || high === null || (low === undefined && high === undefined))
-		return null;
-	return n => (low === undefined || compare(n, low) >= 0) && (high === undefined || compare(n, high) <= 0);
-}
-
-/* A wall clock in microseconds; null for what is none. */
-function wallOf(text) {
-	const m = /^([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt ]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]+))?([Zz]|[+-][0-9]{2}:[0-9]{2})$/.exec(text);
-	const ms = m ? Date.parse(m[1] + 'T' + m[2] + m[4].toUpperCase()) : NaN;
-	return Number.isNaN(ms) ? null : ms * 1000 + Number((m[3] || '').padEnd(6, '0').slice(0, 6));
-}
-
-/* A duration after the start, or a wall clock. */
-function momentOf(text) {
-	const units = {ns: 1e-3, us: 1, ms: 1e3, s: 1e6, m: 6e7, h: 3.6e9, d: 8.64e10};
-	if (text[4] === '-') {
-		const value = wallOf(text);
-		return value === null ? null : {isWall: true, value};
-	}
-	if (/^\+?[0-9]+(\.[0-9]+)?$/.test(text))
-		return {isWall: false, value: Number(text) * 1e6};
-	if (!/^\+?([0-9]+(\.[0-9]+)?(ns|us|ms|s|m|h|d))+$/.test(text))
-		return null;
-	let value = 0;
-	for (const m of text.matchAll(/([0-9]+(?:\.[0-9]+)?)(ns|us|ms|s|m|h|d)/g))
-		value += Number(m[1]) * units[m[2]];
-	return {isWall: false, value};
-}
-
-/* An address as a number: {bits, value}. IPv4 within IPv6 is IPv4. */
-function addressOf(text) {
-	const v4 = /^([0-9]{1,3})\.([0-9]{1,3})\.([0-9]{1,3})\.([0-9]{1,3})$/;
-	let m = v4.exec(text);
-	if (m) {
-		const parts = m.slice(1).map(Number);
-		return parts.some(part => part > 255) ? null : {bits: 32, value: parts.reduce((sum, part) => sum << 8n | BigInt(part), 0n)};
-	}
-	if (!text.includes(':') || text.includes(':::'))
-		return null;
-	m = /^(.*:)([0-9.]*\.[0-9.]*)$/.exec(text);
-	if (m) {
-		const low = addressOf(m[2]);
-		if (!low || low.bits !== 32)
-			return null;
-		text = m[1] + (low.value >> 16n).toString(16) + ':' + (low.value & 65535n).toString(16);
-	}
-	const halves = text.split('::');
-	if (halves.length > 2)
-		return null;
-	const groups = half => half ? half.split(':') : [];
-	const head = groups(halves[0]), tail = halves.length > 1 ? groups(halves[1]) : [];
-	const missing = 8 - head.length - tail.length;
-	if (halves.length > 1 ? missing < 1 : missing)
-		return null;
-	const all = [...head, ...Array(missing).fill('0'), ...tail];
-	if (all.some(group => !/^[0-9a-fA-F]{1,4}$/.test(group)))
-		return null;
-	const value = all.reduce((sum, group) => sum << 16n | BigInt('0x' + group), 0n);
-	return value >> 32n === 0xffffn ? {bits: 32, value: value & 0xffffffffn} : {bits: 128, value};
-}
-
-function networkOf(text) {
-	const slash = text.indexOf('/');
-	const address = addressOf(slash < 0 ? text : text.slice(0, slash));
-	let bits = slash < 0 ? null : text.slice(slash + 1);
-	if (!address || (bits !== null && !/^[0-9]{1,3}$/.test(bits)))
-		return null;
-	bits = bits === null ? address.bits : Number(bits);
-	if (bits > address.bits)
-		return null;
-	const shift = BigInt(address.bits - bits);
-	return text => {
-		const other = addressOf(text);
-		return other !== null && other.bits === address.bits && other.value >> shift === address.value >> shift;
-	};
-}
-
-function valueOf(event, name) {
-	let value = event;
-	for (const part of name.split('.')) {
-		if (value === null || typeof value !== 'object' || !Object.hasOwn(value, part))
-			return undefined;
-		value = value[part];
-	}
-	return value;
-}
-
-/* The texts that one value of a field is looked for as. */
-function textsOf(type, value) {
-	if (type === 'j')
-		return [typeof value === 'string' ? value : JSON.stringify(value)];
-	if (type === 'm')
-		return Object.entries(value).flatMap(([key, v]) => [key, v, key + '=' + v]);
-	return type === 'a' ? value : type === 't' ? [value] : [];
-}
-
-function fieldTerm(name, value, isPart, from) {
-	const names = aliases[name] || Object.keys(fields).filter(field => field === name || field.startsWith(name + '.'));
-	const pattern = patternOf(value.items, isPart), isAny = !isPart && value.items.length === 1 && value.items[0].any;
-	const range = isPart ? null : rangeOf(value.text, numberOf), network = isPart ? null : networkOf(value.text);
-	const truth = isPart ? undefined : {yes: true, true: true, no: false, false: false}[value.text];
-	const takes = field => fields[field] === 'n' ? range : fields[field] === 'b' ? truth !== undefined : true;
-	if (!names.length)
-		refuse(from, 'there is no field "' + name + '"; "quotes" make a text of it');
-	if (!isAny && !isPart && !network && value.text.includes('/') && names.some(field => field.endsWith('.address')))
-		refuse(value.position, 'this is no network; 10.0.0.0/8 and fd00::/8 are some');
-	if (!isAny && !names.some(takes))
-		refuse(value.position, isPart ? 'this field is no text: it has no parts' : fields[names[0]] === 'b' ? 'this field is yes or no' :
-			'this field is a number: 1000, 4K, >1000, <=10, 10..20 or *');
-	const fits = (field, v) => {
-		if (v === undefined || isAny)
-			return v !== undefined;
-		if (fields[field] === 'n')
-			return range !== null && range(BigInt(v));
-		if (fields[field] === 'b')
-			return v === truth;
-		if (network && field.endsWith('.address'))
-			return network(v);
-		return textsOf(fields[field], v).some(text => pattern.test(text));
-	};
-	return i => names.some(field => fits(field, valueOf(object(i), field)));
-}
-
-/* Every text of a record, lower case, one a line of its own. */
-function wordsOf(i) {
-	if (words[i])
-		return words[i];
-	const texts = [kinds[rows[i][3]]];
-	const walk = (prefix, part) => {
-		for (const [key, value] of Object.entries(part)) {
-			const type = fields[prefix + key];
-			if (type)
-				texts.push(...textsOf(type, value));
-			else if (value !== null && typeof value === 'object' && !Array.isArray(value))
-				walk(prefix + key + '.', value);
-		}
-	};
-	walk('', object(i));
-	return words[i] = texts.join('\0').toLowerCase();
-}
-
-function kindTerm(value) {
-	const wanted = new Set();
-	const items = [[]];
-	for (const item of value.items) {
-		if (item === ',')
-			items.push([]);
-		else
-			items[items.length - 1].push(item);
-	}
-	for (const item of items) {
-		const pattern = patternOf(item, false);
-		const found = kinds.map((kind, number) => [kind, number]).filter(([kind, number]) => {
-			const parts = kind.split('.');
-			return number && (pattern.test(kind) || pattern.test(parts[0]) || pattern.test(parts[parts.length - 1]));
-		});
-		if (!found.length)
-			refuse(value.position, 'there is no such kind of event');
-		found.forEach(([, number]) => wanted.add(number));
-	}
-	return i => wanted.has(rows[i][3]);
-}
-
-function term(name, operator, value, from) {
-	const isPart = operator === '~';
-	if (name === null) {
-		const text = value.text.toLowerCase();
-		if (value.items.every(item => typeof item === 'string'))
-			return i => wordsOf(i).includes(text);
-		const pattern = patternOf(value.items, true);
-		return i => wordsOf(i).split('\0').some(word => pattern.test(word));
-	}
-	if (isPart && /^(kind|seq|time)$/.test(name))
-		refuse(value.position, 'here FIELD:VALUE is needed');
-	if (name === 'kind')
-		return kindTerm(value);
-	const isAny = value.items.length === 1 && value.items[0].any;
-	if (name === 'seq' || name === 'time') {
-		const isTime = name === 'time';
-		const range = isAny ? () => true : rangeOf(value.text, isTime ? momentOf : numberOf);
-		if (!range)
-			refuse(value.position, isTime ? 'this is no time: >1.5s, <2m, 1s..2s' : 'this is no number: 1000, >1000, <=10, 10..20');
-		return i => range(isTime ? {elapsed: rows[i][1], wall: () => wallOf(object(i).time)} : BigInt(rows[i][0]));
-	}
-	return fieldTerm(name, value, isPart, from);
-}
-
-function parse(text) {
-	const characters = Array.from(text);
-	let p = 0;
-	const ends = c => c === undefined || /[\s()]/.test(c);
-	const blanks = () => { while (p < characters.length && /\s/.test(characters[p])) p++; };
-	const keyword = word => {
-		if (characters.slice(p, p + word.length).join('').toLowerCase() !== word || !ends(characters[p + word.length]))
-			return false;
-		p += word.length;
-		blanks();
-		return true;
-	};
-	const value = () => {
-		const result = {position: p, items: [], text: ''};
-		let quote = null;
-		for (; quote || !ends(characters[p]); p++) {
-			let c = characters[p];
-			if (c === undefined)
-				refuse(result.position, 'a quote is not closed');
-			if (!quote && (c === '"' || c === "'")) {
-				quote = c;
-				continue;
-			}
-			if (c === quote) {
-				quote = null;
-				continue;
-			}
-			if (c === '\\') {
-				c = characters[++p];
-				if (c === undefined)
-					refuse(p - 1, 'nothing stands behind this backslash');
-				result.items.push(c);
-			} else {
-				result.items.push(!quote && c === '*' ? {any: true} : !quote && c === '?' ? {one: true} : c);
-			}
-			result.text += c;
-		}
-		if (p === result.position)
-			refuse(p, 'a value is missing here');
-		return result;
-	};
-	const unary = depth => {
-		if (depth > 32)
-			refuse(p, 'nested too deep');
-		if (p >= characters.length || characters[p] === ')')
-			refuse(p, 'a term is missing here');
-		const bang = characters[p] === '!';
-		if (bang)
-			p++;
-		if (bang || keyword('not')) {
-			blanks();
-			const inner = unary(depth + 1);
-			return i => !inner(i);
-		}
-		if (characters[p] === '(') {
-			const from = p++;
-			blanks();
-			const inner = either(depth + 1);
-			if (characters[p] !== ')')
-				refuse(from, 'this parenthesis is not closed');
-			p++;
-			blanks();
-			return inner;
-		}
-		const from = p;
-		const m = /^([A-Za-z0-9_.]{1,63})([:=~<>])/.exec(characters.slice(p, p + 64).join(''));
-		if (m)
-			p += m[1].length + (m[2] === '<' || m[2] === '>' ? 0 : 1);
-		const result = term(m ? m[1] : null, m ? m[2] : null, value(), from);
-		blanks();
-		return result;
-	};
-	const both = depth => {
-		let left = unary(depth);
-		while (p < characters.length && characters[p] !== ')') {
-			if (/^or$/i.test(characters.slice(p, p + 2).join('')) && ends(characters[p + 2]))
-				break;
-			keyword('and');
-			const first = left, second = unary(depth);
-			left = i => first(i) && second(i);
-		}
-		return left;
-	};
-	const either = depth => {
-		let left = both(depth);
-		while (keyword('or')) {
-			const first = left, second = both(depth);
-			left = i => first(i) || second(i);
-		}
-		return left;
-	};
-	blanks();
-	if (p >= characters.length)
-		return () => true;
-	const result = either(0);
-	if (p < characters.length)
-		refuse(p, 'this parenthesis was not opened');
-	return result;
-}
+const seconds = us => (us / 1e6).toFixed(6);
 
 /* ---- the list: only the rows in sight are in the document ---- */
 
-const HEIGHT = 20, MOST = 1500000; /* rows that a browser can scroll over */
+const HEIGHT = 22, MOST = 1400000; /* rows that a browser can scroll over */
 const list = at('list'), bar = make('div', 'bar'), input = make('input'), count = make('span', 'note');
 const view = make('div', 'view'), sheet = make('div'), detail = make('div', 'detail');
+const heard = {pick: () => {}, range: () => {}}; /* who else has to know */
 let shown = [], picked = -1, range = null;
 
 input.type = 'search';
-input.placeholder = 'kind:exec argv~curl path:/etc/* net.dst:10.0.0.0/8 not exit:0';
+input.placeholder = 'kind:exec argv~curl path:/etc/* net.dst:10.0.0.0/8 attack:T1059* not exit:0';
 input.setAttribute('aria-label', 'filter');
+input.spellcheck = false;
+count.setAttribute('aria-live', 'polite');
 view.tabIndex = 0;
 view.setAttribute('role', 'listbox');
 view.setAttribute('aria-label', 'events');
 detail.hidden = true;
-bar.append(input, count);
+bar.append(input, button('clear', 'no filter', () => { range = null; heard.range(); input.value = ''; filter(); remember(); }), count);
 view.append(sheet);
-list.append(bar, view, detail, make('p', 'note', 'Keys: / filter, arrows, Page Up and Down, Home and End, Enter for the whole record, Escape. ' +
-	'Drag over the timeline for a part of the time, double-click it for all.'));
+list.append(bar, view, detail);
+
+function rowElement(n) {
+	const row = rows[shown[n]], kind = kinds[row[3]];
+	const element = make('div', 'row');
+	element.append(make('span', 'dim', seconds(row[1]).padStart(13) + ' ' + String(row[2] === null ? '' : row[2]).padStart(7) + '  '),
+		make('span', 'of-' + classes[row[3]], kind.padEnd(19)), ' ' + row[4]);
+	element.setAttribute('role', 'option');
+	element.classList.toggle('picked', n === picked);
+	element.setAttribute('aria-selected', String(n === picked));
+	element.classList.toggle('bad', /^(gap|coverage|unknown)$/.test(kind));
+	element.style.top = n * HEIGHT + 'px';
+	element.onclick = () => pick(n, true);
+	return element;
+}
 
 function draw() {
 	const first = Math.max(0, Math.floor(view.scrollTop / HEIGHT) - 5);
 	const last = Math.min(shown.length, first + Math.ceil(view.clientHeight / HEIGHT) + 10);
 	const fresh = [];
-	for (let n = first; n < last; n++) {
-		const row = rows[shown[n]], kind = kinds[row[3]];
-		const seconds = (row[1] / 1e6).toFixed(6).padStart(13);
-		const element = make('div', 'row', seconds + ' ' + String(row[2] === null ? '' : row[2]).padStart(7) + '  ' + kind.padEnd(19) + ' ' + row[4]);
-		element.setAttribute('role', 'option');
-		element.classList.toggle('picked', n === picked);
-		element.classList.toggle('bad', /^(gap|coverage|unknown)$/.test(kind));
-		element.style.top = n * HEIGHT + 'px';
-		element.onclick = () => pick(n, true);
-		fresh.push(element);
-	}
+	for (let n = first; n < last; n++)
+		fresh.push(rowElement(n));
 	sheet.replaceChildren(...fresh);
+}
+
+/* The values of a record, each a way to its like. */
+function showDetail(i) {
+	const table = make('dl');
+	for (const [name, text, term] of valuesOf(i)) {
+		const value = make('dd');
+		if (term === null) {
+			value.textContent = text;
+		} else {
+			const all = button(text === '' ? '(empty)' : text.length > 2000 ? text.slice(0, 2000) + ' …' : text, '', () => narrow(term));
+			all.className = 'value';
+			all.title = 'only events with ' + term;
+			value.append(all, button('not', 'only events without ' + term, () => narrow('not ' + term)));
+		}
+		table.append(make('dt', '', name), value);
+	}
+	const raw = make('details');
+	raw.append(make('summary', '', 'the whole record'), make('pre', '', whole(i)));
+	detail.replaceChildren(table, raw);
+	detail.hidden = false;
+}
+
+function narrow(term) {
+	input.value = narrowed(input.value, term);
+	filter();
+	remember();
+	view.focus({preventScroll: true});
 }
 
 function pick(n, open) {
@@ -423,10 +107,10 @@ function pick(n, open) {
 	else if (top + HEIGHT > view.scrollTop + view.clientHeight)
 		view.scrollTop = top + HEIGHT - view.clientHeight;
 	if (open || !detail.hidden) {
-		detail.hidden = false;
-		detail.textContent = whole(shown[picked]);
+		showDetail(shown[picked]);
 		remember();
 	}
+	heard.pick(shown[picked]);
 	draw();
 }
 
@@ -434,6 +118,8 @@ function remember() {
 	const parts = new URLSearchParams();
 	if (input.value)
 		parts.set('filter', input.value);
+	if (range)
+		parts.set('time', range.map(us => Math.round(us)).join('-'));
 	if (picked >= 0 && !detail.hidden)
 		parts.set('seq', rows[shown[picked]][0]);
 	const hash = '#' + (parts.toString() || 'events');
@@ -453,6 +139,7 @@ function filter() {
 		count.textContent = 'at character ' + (error.position + 1) + ': ' + error.message;
 		return;
 	}
+	const begun = performance.now();
 	shown = [];
 	let gaps = 0;
 	for (let i = 0; i < rows.length; i++) {
@@ -470,12 +157,13 @@ function filter() {
 	detail.hidden = true;
 	view.scrollTop = 0;
 	draw();
+	list.dataset.ms = (performance.now() - begun).toFixed(1);
 }
 
 let waiting = 0;
 input.oninput = () => {
 	clearTimeout(waiting);
-	waiting = setTimeout(() => { filter(); remember(); }, 80);
+	waiting = setTimeout(() => { filter(); remember(); }, 60);
 };
 view.onscroll = draw;
 new ResizeObserver(draw).observe(view);
@@ -491,8 +179,8 @@ document.addEventListener('keydown', event => {
 	}
 });
 view.addEventListener('keydown', event => {
-	const page = Math.max(1, Math.floor(view.clientHeight / HEIGHT) - 1);
-	const to = {ArrowDown: picked + 1, ArrowUp: picked - 1, PageDown: picked + page, PageUp: picked - page, Home: 0, End: shown.length - 1}[event.key];
+	const far = Math.max(1, Math.floor(view.clientHeight / HEIGHT) - 1);
+	const to = {ArrowDown: picked + 1, ArrowUp: picked - 1, PageDown: picked + far, PageUp: picked - far, Home: 0, End: shown.length - 1}[event.key];
 	if (to !== undefined)
 		pick(to, false);
 	else if (event.key === 'Enter')
@@ -502,40 +190,258 @@ view.addEventListener('keydown', event => {
 	event.preventDefault();
 });
 
-/* ---- lanes: a part of the time ---- */
+/* ---- lanes: a part of the time, drawn from the records in it ---- */
 
 const lanes = at('lanes');
-if (lanes) {
-	const left = Number(lanes.dataset.left), width = Number(lanes.dataset.width), length = Number(lanes.dataset.ns) / 1000;
-	const mark = document.createElementNS('http://www.w3.org/2000/svg', 'rect');
-	let from = null;
+if (lanes && rows.length) {
+	const left = Number(lanes.dataset.left), width = Number(lanes.dataset.width), length = Number(lanes.dataset.ns) / 1000, high = Number(lanes.dataset.high);
+	const svg = (name, attributes) => {
+		const element = document.createElementNS('http://www.w3.org/2000/svg', name);
+		for (const [key, value] of Object.entries(attributes))
+			element.setAttribute(key, value);
+		return element;
+	};
+	const names = lanes.dataset.lanes.split(' '), original = [...lanes.querySelectorAll('path.bars')], drawn = [];
+	const [start, end] = lanes.querySelectorAll('text.time'), whole = [start.textContent, end.textContent];
+	const mark = svg('rect', {class: 'range', y: 0, height: names.length * high, width: 0}), here = svg('path', {class: 'here', d: ''});
+	const PARTS = 480;
+	let span = [0, length], from = null;
+
+	lanes.tabIndex = 0;
+	lanes.append(mark, here);
+	const x = us => left + (us - span[0]) / (span[1] - span[0]) * width;
+	const isWhole = () => span[0] <= 0 && span[1] >= length;
+
+	function counted() {
+		const counts = names.map(() => new Uint32Array(PARTS));
+		for (const row of rows) {
+			if (row[1] < span[0] || row[1] >= span[1])
+				continue;
+			const part = Math.floor((row[1] - span[0]) / (span[1] - span[0]) * PARTS), kind = kinds[row[3]];
+			const lane = names.indexOf(classes[row[3]]);
+			if (lane >= 0)
+				counts[lane][part]++;
+			if (kind === 'gap' || kind === 'limit')
+				counts[names.indexOf(kind + 's')][part]++;
+		}
+		return counts;
+	}
+
+	function bars(counts, top, name) {
+		const most = counts.reduce((a, b) => Math.max(a, b), 0);
+		let d = '';
+		for (let i = 0; i < PARTS; i++) {
+			if (!counts[i])
+				continue;
+			const h = 2 + Math.round((high - 6) * counts[i] / most);
+			d += 'M' + (left + i * width / PARTS) + ' ' + (top + high - 2) + 'h' + width / PARTS + 'v-' + h + 'h-' + width / PARTS + 'z';
+		}
+		return svg('path', {class: 'bars ' + name, d});
+	}
+
+	function redraw() {
+		drawn.splice(0).forEach(element => element.remove());
+		original.forEach(element => { element.style.display = isWhole() ? '' : 'none'; });
+		if (!isWhole())
+			counted().forEach((counts, n) => drawn.push(bars(counts, n * high, names[n])));
+		drawn.forEach(element => lanes.insertBefore(element, mark));
+		start.textContent = isWhole() ? whole[0] : seconds(span[0]) + ' s';
+		end.textContent = isWhole() ? whole[1] : seconds(span[1]) + ' s';
+		place();
+	}
+
+	let place = () => {};
+	heard.pick = i => {
+		place = () => {
+			const inside = rows[i][1] >= span[0] && rows[i][1] <= span[1];
+			here.setAttribute('d', inside ? 'M' + x(rows[i][1]) + ' 0v' + names.length * high : '');
+		};
+		place();
+	};
+	function zoom(a, b) {
+		const least = Math.max(1, length / 1e7);
+		a = Math.max(0, a);
+		b = Math.min(length, b);
+		if (b - a < least)
+			return;
+		span = [a, b];
+		range = isWhole() ? null : span;
+		redraw();
+		filter();
+		remember();
+	}
+	heard.range = () => { span = range || [0, length]; redraw(); };
+
 	const timeAt = event => {
-		const box = lanes.getBoundingClientRect(), scale = Math.min(box.width / lanes.viewBox.baseVal.width, box.height / lanes.viewBox.baseVal.height);
-		const x = (event.clientX - box.left - (box.width - scale * lanes.viewBox.baseVal.width) / 2) / scale;
-		return Math.max(0, Math.min(1, (x - left) / width)) * length;
+		const box = lanes.getBoundingClientRect(), full = lanes.viewBox.baseVal, scale = Math.min(box.width / full.width, box.height / full.height);
+		const part = ((event.clientX - box.left - (box.width - scale * full.width) / 2) / scale - left) / width;
+		return span[0] + Math.max(0, Math.min(1, part)) * (span[1] - span[0]);
 	};
-	const show = () => {
-		mark.setAttribute('x', range ? left + range[0] / length * width : 0);
-		mark.setAttribute('width', range ? Math.max(1, (range[1] - range[0]) / length * width) : 0);
-	};
-	mark.setAttribute('class', 'range');
-	mark.setAttribute('y', 0);
-	mark.setAttribute('height', lanes.viewBox.baseVal.height - 16);
-	lanes.append(mark);
 	lanes.onpointerdown = event => { from = timeAt(event); lanes.setPointerCapture(event.pointerId); };
 	lanes.onpointermove = event => {
 		if (from === null)
 			return;
 		const to = timeAt(event);
-		range = [Math.min(from, to), Math.max(from, to)];
-		show();
+		mark.setAttribute('x', Math.min(x(from), x(to)));
+		mark.setAttribute('width', Math.abs(x(from) - x(to)));
 	};
-	lanes.onpointerup = () => {
-		if (from !== null && range && range[1] - range[0] > length / 2000)
-			filter();
+	lanes.onpointerup = event => {
+		const to = timeAt(event), a = from;
 		from = null;
+		mark.setAttribute('width', 0);
+		if (a !== null && Math.abs(x(a) - x(to)) > 4)
+			zoom(Math.min(a, to), Math.max(a, to));
 	};
-	lanes.ondblclick = () => { range = null; show(); filter(); };
+	lanes.ondblclick = () => zoom(0, length);
+	lanes.addEventListener('wheel', event => {
+		if (!event.ctrlKey && document.activeElement !== lanes)
+			return; /* a page that is scrolled by stays as it is */
+		const middle = timeAt(event), factor = event.deltaY > 0 ? 1.5 : 1 / 1.5;
+		event.preventDefault();
+		zoom(middle - (middle - span[0]) * factor, middle + (span[1] - middle) * factor);
+	}, {passive: false});
+	lanes.addEventListener('keydown', event => {
+		const size = span[1] - span[0], middle = (span[0] + span[1]) / 2;
+		const shift = by => { const a = Math.max(0, Math.min(length - size, span[0] + by)); zoom(a, a + size); };
+		const does = {'+': () => zoom(middle - size / 4, middle + size / 4), '=': () => zoom(middle - size / 4, middle + size / 4),
+			'-': () => zoom(middle - size, middle + size), '0': () => zoom(0, length), Escape: () => zoom(0, length),
+			ArrowLeft: () => shift(-size / 4), ArrowRight: () => shift(size / 4)}[event.key];
+		if (!does || event.ctrlKey)
+			return;
+		does();
+		event.preventDefault();
+		event.stopPropagation();
+	});
+	at('lanes-note').textContent = 'Each lane is drawn to its own height. Drag to zoom, double-click for all; with the keyboard: + and − zoom, arrows move, 0 for all. The list below shows the part that is drawn.';
+}
+
+/* ---- the player of the session's terminal ---- */
+
+const frames = [];
+for (let i = 0; i < rows.length; i++)
+	if (/^(output|input|exec\.start)$/.test(kinds[rows[i][3]]))
+		frames.push(i);
+
+if (frames.some(i => kinds[rows[i][3]] === 'output')) {
+	const KEEP = 200, IDLE = 2e6; /* a copy every so many frames; a pause that is longer is played as one of so long */
+	const section = make('section'), screen = make('pre', 'screen'), controls = make('div', 'bar');
+	const slider = make('input'), speed = make('select'), clock = make('span', 'note');
+	const play = button('play', 'play or pause', () => toggle());
+	const last = rows[frames[frames.length - 1]][1], kept = [];
+	let terminal = new Terminal(), decoders = {}, position = 0, playing = 0, now = 0, before = 0, drawing = false;
+
+	section.id = 'terminal';
+	section.append(make('h2', '', 'Terminal'), screen, controls);
+	slider.type = 'range';
+	slider.min = 0;
+	slider.max = last;
+	slider.step = 1;
+	slider.setAttribute('aria-label', 'time');
+	speed.setAttribute('aria-label', 'speed');
+	for (const times of [0.25, 0.5, 1, 2, 4, 16, 64])
+		speed.append(new Option(times + '×', times, times === 1, times === 1));
+	screen.tabIndex = 0;
+	screen.setAttribute('aria-label', 'what the terminal showed; space plays, arrows go five seconds');
+	controls.append(play, slider, speed, clock);
+	at('timeline').after(section);
+	const link = make('a', '', 'Terminal');
+	link.href = '#terminal';
+	document.querySelector('nav a[href="#tree"]').before(link);
+
+	function bytesOf(base64) {
+		return Uint8Array.from(atob(base64), c => c.charCodeAt(0));
+	}
+
+	function take(i) {
+		const event = object(i);
+		if (event.columns && event.rows)
+			terminal.resize(Number(event.columns), Number(event.rows));
+		if (event.kind !== 'output' || event.data === undefined)
+			return;
+		const stream = event.stream || '';
+		decoders[stream] = decoders[stream] || new TextDecoder();
+		const text = decoders[stream].decode(event.data_b64 ? bytesOf(event.data_b64) : new TextEncoder().encode(event.data), {stream: true});
+		terminal.write(stream === 'tty' ? text : text.replace(/\n/g, '\r\n'));
+	}
+
+	/* Bring it to the last frame at or before a time. */
+	function seek(us) {
+		let low = 0, high = frames.length;
+		while (low < high) {
+			const middle = (low + high) >> 1;
+			rows[frames[middle]][1] <= us ? low = middle + 1 : high = middle;
+		}
+		if (low < position) {
+			const copy = kept[Math.floor(low / KEEP)];
+			terminal = copy ? copy.copy() : new Terminal();
+			position = copy ? Math.floor(low / KEEP) * KEEP : 0;
+			decoders = {};
+		}
+		while (position < low) {
+			if (position % KEEP === 0 && !kept[position / KEEP])
+				kept[position / KEEP] = terminal.copy();
+			take(frames[position++]);
+		}
+		now = us;
+		if (!drawing)
+			requestAnimationFrame(show);
+		drawing = true;
+	}
+
+	function show() {
+		drawing = false;
+		screen.replaceChildren(...terminal.lines().flatMap(pieces => [...pieces.map(([text, style]) => style ? make('span', style, text) : text), '\n']));
+		slider.value = now;
+		slider.setAttribute('aria-valuetext', seconds(now) + ' seconds');
+		clock.textContent = seconds(now) + ' of ' + seconds(last) + ' s';
+	}
+
+	function tick(time) {
+		if (!playing)
+			return;
+		let to = now + (time - before) * 1000 * Number(speed.value);
+		before = time;
+		if (position < frames.length && rows[frames[position]][1] - to > IDLE)
+			to = rows[frames[position]][1] - IDLE;
+		seek(Math.min(to, last));
+		if (now >= last)
+			toggle();
+		else
+			playing = requestAnimationFrame(tick);
+	}
+
+	function toggle() {
+		if (playing) {
+			cancelAnimationFrame(playing);
+			playing = 0;
+			const n = shown.findIndex(i => rows[i][1] >= now);
+			if (n >= 0)
+				pick(n, false);
+		} else {
+			if (now >= last)
+				seek(0);
+			before = performance.now();
+			playing = requestAnimationFrame(tick);
+		}
+		play.textContent = playing ? 'pause' : 'play';
+	}
+
+	slider.oninput = () => seek(Number(slider.value));
+	screen.addEventListener('keydown', event => {
+		const does = {' ': toggle, ArrowLeft: () => seek(Math.max(0, now - 5e6)), ArrowRight: () => seek(Math.min(last, now + 5e6)),
+			Home: () => seek(0), End: () => seek(last)}[event.key];
+		if (!does)
+			return;
+		does();
+		event.preventDefault();
+	});
+	const others = heard.pick;
+	heard.pick = i => {
+		others(i);
+		if (!playing)
+			seek(rows[i][1]);
+	};
+	seek(last);
 }
 
 /* ---- tables ---- */
@@ -558,7 +464,7 @@ for (const table of document.querySelectorAll('table')) {
 	table.before(above);
 }
 
-/* ---- records are read while nobody waits, so that the first filter by a field is fast ---- */
+/* ---- records are read while nobody waits, so that the first filter by a word is fast ---- */
 
 let ready = 0;
 
@@ -575,15 +481,34 @@ function readAhead(deadline) {
 if (window.requestIdleCallback)
 	requestIdleCallback(readAhead);
 
-/* ---- a link to a filter and a record ---- */
+/* ---- links: from a technique to its events, and to a filter and a record ---- */
 
-const asked = new URLSearchParams(location.hash.slice(1));
-input.value = asked.get('filter') || '';
-filter();
-if (asked.has('seq')) {
+for (const link of document.querySelectorAll('a[data-filter]')) {
+	link.onclick = () => {
+		input.value = link.dataset.filter;
+		filter();
+		remember();
+		view.focus({preventScroll: true});
+	};
+}
+
+function goThere() {
+	const asked = new URLSearchParams(location.hash.slice(1));
+	const time = /^([0-9]+)-([0-9]+)$/.exec(asked.get('time') || '');
+	if (time) {
+		range = [Number(time[1]), Number(time[2])];
+		heard.range();
+	}
+	input.value = asked.get('filter') || '';
+	filter();
+	if (!asked.has('seq'))
+		return;
 	const n = shown.findIndex(i => rows[i][0] === Number(asked.get('seq')));
 	if (n >= 0)
 		pick(n, true);
 	at('events').scrollIntoView();
 }
+
+list.append(make('p', 'note', 'Keys: / filter, arrows, Page Up and Down, Home and End, Enter for the values of a record, Tab to them, Enter on one to filter by it, Escape.'));
+goThere();
 })();

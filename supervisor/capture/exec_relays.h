@@ -48,7 +48,7 @@ struct exec_relays_options {
 	uint32_t exec;
 	enum output_policy output;
 	uint64_t output_cap;
-	uint64_t output_limit; /* bytes of all output streams; 0: none */
+	uint64_t output_limit;	   /* bytes of all output streams; 0: none */
 	struct redactor *delivery; /* output is delivered as it comes out of this; NULL: as it is */
 	/* More came than output_limit: told once. Unless the command has ended already, nothing
 	 * more is relayed. */

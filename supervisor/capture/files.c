@@ -5,6 +5,7 @@
 #include "files.h"
 
 #include "glob.h"
+#include "pages.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -26,7 +27,7 @@ struct files {
 
 int files_new(struct files **ret)
 {
-	struct files *f = calloc(1, sizeof(*f));
+	struct files *f = pages_new(sizeof(*f));
 	if (!f)
 		return -ENOMEM;
 	*ret = f;
@@ -38,7 +39,7 @@ void files_free(struct files *f)
 	if (!f)
 		return;
 	names_free(f->names);
-	free(f);
+	pages_free(f, sizeof(*f));
 }
 
 /* ---- paths ---- */

@@ -3,6 +3,7 @@
  * by thread until a record takes them or none can come any more.
  */
 #include "names_internal.h"
+#include "pages.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -108,7 +109,7 @@ int names_new(const struct names_options *options, struct names **ret_names)
 	};
 	n->options = *options;
 	n->batch = NAMES_MERGEABLE + 1; /* nothing was linked in the one before */
-	n->buffer = malloc(READ_BYTES);
+	n->buffer = pages_new(READ_BYTES);
 	int r = n->buffer ? directories_new(&directories, &n->directories) : -ENOMEM;
 	if (r < 0) {
 		names_free(n);
@@ -156,7 +157,7 @@ void names_free(struct names *n)
 	drop_all(n);
 	forget_idle_threads(n);
 	directories_free(n->directories);
-	free(n->buffer);
+	pages_free(n->buffer, READ_BYTES);
 	free(n);
 }
 

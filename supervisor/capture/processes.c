@@ -3,6 +3,7 @@
  * first. Memory that was never used costs nothing: the block comes zeroed from the kernel.
  */
 #include "processes.h"
+#include "pages.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -27,7 +28,7 @@ struct processes {
 
 int processes_new(struct processes **ret)
 {
-	struct processes *p = calloc(1, sizeof(*p));
+	struct processes *p = pages_new(sizeof(*p));
 	if (!p)
 		return -ENOMEM;
 	*ret = p;
@@ -36,7 +37,7 @@ int processes_new(struct processes **ret)
 
 void processes_free(struct processes *p)
 {
-	free(p);
+	pages_free(p, sizeof(*p));
 }
 
 static uint32_t *bucket_of(struct processes *p, struct process_key key)

@@ -5,13 +5,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SOCKET_FD 3
-#define TABLE_BYTES (64 * 1024)
 
 int main(void)
 {
@@ -27,9 +25,6 @@ int main(void)
 	}
 	fcntl(SOCKET_FD, F_SETFL, flags | O_NONBLOCK);
 	fcntl(SOCKET_FD, F_SETFD, FD_CLOEXEC);
-
-	/* Large tables stay untouched memory until they are used. */
-	mallopt(M_MMAP_THRESHOLD, TABLE_BYTES);
 
 	/* It ends when vitrined closes the socket, so that nothing that is known goes unwritten. */
 	signal(SIGTERM, SIG_IGN);

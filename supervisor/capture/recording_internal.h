@@ -51,7 +51,7 @@ struct recording {
 	/* To the file. */
 	struct redactor *redactor;
 	struct redactor *delivery; /* of output to the client; NULL: it gets it as it is */
-	struct shapes *shapes; /* with the rules of the policy; NULL: the host's */
+	struct shapes *shapes;	   /* with the rules of the policy; NULL: the host's */
 	struct journal *journal;
 	struct spill spill;
 	bool is_dirty;		/* something was appended and not flushed */

@@ -6,6 +6,7 @@
 #include "relay.h"
 
 #include "../record/cleanup.h"
+#include "pages.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -328,7 +329,7 @@ static void run(struct relay *r)
 
 int relay_new(const struct relay_options *options, struct relay **ret_relay)
 {
-	struct relay *r = calloc(1, sizeof(*r));
+	struct relay *r = pages_new(sizeof(*r));
 	if (!r) {
 		close(options->from);
 		if (options->to >= 0)
@@ -358,9 +359,8 @@ void relay_free(struct relay *r)
 	end_close(&r->from);
 	end_close(&r->to);
 	sd_event_source_disable_unref(r->pause);
-	explicit_bzero(r->buffer, sizeof(r->buffer));
 	free(r->put.data);
-	free(r);
+	pages_free(r, sizeof(*r)); /* nothing of what it carried stays with us */
 }
 
 void relay_resume(struct relay *r)

@@ -76,7 +76,7 @@ static int open_source(int serves, struct metrics_source *source)
 
 static bool is_network(void)
 {
-	struct sockaddr_storage address;
+	struct sockaddr_storage address = {0};
 	socklen_t size = sizeof(address);
 
 	return getsockname(LISTEN_FD, (struct sockaddr *)&address, &size) < 0 ||

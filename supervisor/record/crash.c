@@ -13,7 +13,7 @@ void crash_point(void)
 	const char *at = getenv("VITRINE_CRASH_AT");
 	unsigned long n = ++passed;
 
-	if (at && strtoul(at, NULL, 10) == n)
+	if (at && strtoull(at, NULL, 10) == n)
 		kill(getpid(), SIGKILL);
 }
 

@@ -1,6 +1,6 @@
 /*
- * Places where vitrined may be killed. In a build for tests (make CRASH=1) the one that is passed as
- * the n-th kills the process, n being VITRINE_CRASH_AT in its environment; in any other they are
+ * Places where vitrined may be killed. In a build for tests (make CRASH=1) the one that is passed
+ * as the n-th kills the process, n being VITRINE_CRASH_AT in its environment; in any other they are
  * nothing.
  */
 #pragma once

@@ -31,12 +31,12 @@ enum field_type {
 /* What the redaction stage has to look for in a field. A number needs nothing; every text says what
  * it is. */
 enum redact_class {
-	REDACT_NEVER,  /* our own words and numbers: enum names, keys, digests. Only the secrets that
-			* the session was given are looked for in its texts */
-	REDACT_TEXT,   /* free text of a session */
-	REDACT_PATH,   /* a path or file name */
-	REDACT_ARGV,   /* an argument vector: flags, positions and user:password forms matter */
-	REDACT_ENV,    /* names and values of an environment */
+	REDACT_NEVER, /* our own words and numbers: enum names, keys, digests. Only the secrets that
+		       * the session was given are looked for in its texts */
+	REDACT_TEXT,  /* free text of a session */
+	REDACT_PATH,  /* a path or file name */
+	REDACT_ARGV,  /* an argument vector: flags, positions and user:password forms matter */
+	REDACT_ENV,   /* names and values of an environment */
 	REDACT_OUTPUT, /* stream data: a secret may go on in the next record */
 	REDACT_HOST,   /* host names, DNS labels, SNI */
 	REDACT_LABEL,  /* names, tenants and labels that a caller gave */

@@ -8,9 +8,9 @@
  * <state>.lock, which is root's alone.
  */
 #include "ledger_write.h"
-#include "crash.h"
 #include "base64.h"
 #include "cleanup.h"
+#include "crash.h"
 #include "crc32c.h"
 
 #include <endian.h>

@@ -13,7 +13,7 @@
 
 #define STORE_DEFAULT_STATE "/var/lib/vitrine"
 #define MANIFEST_TEMPORARY "manifest.json.tmp" /* its name while it is written */
-#define SESSION_ID_LENGTH 12 /* lower-case hex digits */
+#define SESSION_ID_LENGTH 12		       /* lower-case hex digits */
 
 /* True for SESSION_ID_LENGTH lower-case hex digits. */
 bool session_id_is_valid(const char *id);

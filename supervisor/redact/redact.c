@@ -303,8 +303,7 @@ static int pass_plain(struct redactor *r, const struct event *e, redact_emit *em
 	return is_changed ? redactor_send(r, emit, context) : redactor_pass(e, emit, context);
 }
 
-int redactor_pass_named(struct redactor *r, const struct event *e, redact_emit *emit,
-			void *context)
+int redactor_pass_named(struct redactor *r, const struct event *e, redact_emit *emit, void *context)
 {
 	return pass_plain(r, e, emit, context);
 }

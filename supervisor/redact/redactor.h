@@ -25,7 +25,7 @@ struct redactor {
 	struct asked *asked;
 	struct arena *arena; /* for one event */
 	struct spans spans;  /* of the text in hand */
-	struct spans named; /* of the name in hand: what others show of it */
+	struct spans named;  /* of the name in hand: what others show of it */
 	struct spans across; /* of the texts in hand without what parts them */
 	struct redacted record;
 	struct json_buffer marks; /* the `redacted` field of the event in hand */

@@ -145,7 +145,7 @@ static int make_room(struct secrets *s, const struct filling *f)
 	if (f->words + f->signs > LITERALS_MOST || f->bytes > BYTES_MOST)
 		return -E2BIG;
 	r = vault_new(KEY_SIZE + f->bytes, &s->vault, &s->vault_size);
-	if (r == 0)
+	if (r == 0 && f->words)
 		r = literals_new(s->vault, f->words, &s->words);
 	if (r == 0 && f->signs)
 		r = literals_new(s->vault, f->signs, &s->signs);

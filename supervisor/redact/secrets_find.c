@@ -196,8 +196,8 @@ static void look_at_tail(struct secrets *s, const struct reading *reading, bool 
 	literal = literals_begun(l, letters, &at);
 	if (!literal)
 		return;
-	reading_place(reading, tail->places[tail->first + at], tail->places[TAIL_MOST - 1] + 1, &start,
-		      &end);
+	reading_place(reading, tail->places[tail->first + at], tail->places[TAIL_MOST - 1] + 1,
+		      &start, &end);
 	if (start >= b->start)
 		return;
 	b->start = start;

@@ -29,7 +29,7 @@ struct secrets {
 	struct secret *items;
 	size_t count;
 	struct letters letters;
-	struct literals *words; /* looked for among the letters of a text */
+	struct literals *words; /* looked for among the letters of a text; NULL: none */
 	struct literals *signs; /* of too few letters: looked for as they are; NULL: none */
 
 	/* For the text in hand. */

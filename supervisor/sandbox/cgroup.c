@@ -5,6 +5,7 @@
  */
 #include "cgroup.h"
 #include "../record/crash.h"
+#include "../record/store.h"
 
 #include "../record/cleanup.h"
 #include "cgroup1.h"
@@ -329,8 +330,9 @@ int sandbox_remove_leftover(const struct cgroup_root *root, const char *id)
 	if (fd < 0)
 		return errno == ENOENT ? limits_remove(id) : -errno;
 
+	/* Another one who clears up may be faster at each step. */
 	int r = cgroup_kill(fd, -1);
-	if (r == 0)
+	if (r == 0 || r == -ENOENT || r == -ENODEV)
 		r = cgroup_remove(root->fd, id);
 	return r < 0 ? r : limits_remove(id);
 }
@@ -358,7 +360,7 @@ int sandbox_remove_strays(const struct cgroup_root *root)
 		return -errno;
 
 	for (struct dirent *e; (e = readdir(dir));) {
-		if (e->d_type != DT_DIR || e->d_name[0] == '.')
+		if (e->d_type != DT_DIR || !session_id_is_valid(e->d_name))
 			continue;
 		int r = remove_stray(root, e->d_name, deadline_ns);
 		if (r < 0)

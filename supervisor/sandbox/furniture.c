@@ -152,7 +152,7 @@ static bool knows_agent(const char *text, size_t size)
 
 static int complete_list(const struct list *l, int template_fd, int upper_fd, uid_t owner)
 {
-	char text[LIST_ROOM + 128];
+	char text[LIST_ROOM + 128] = "";
 	ssize_t n = read_list(template_fd, l->path, text, LIST_ROOM);
 
 	if (n == -EFBIG)

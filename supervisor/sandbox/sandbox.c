@@ -307,11 +307,12 @@ static int call_launcher(struct sandbox *s, struct making *m)
 	return 0;
 }
 
-/* Where the kernel gives the root no file handles, names come from what calls were given. */
+/* Where the kernel gives the root no file handles, or no more groups, names come from what calls
+ * were given. */
 static int start_watching(struct sandbox *s, int root_mount_fd, struct sandbox_error *ret_error)
 {
-	int r = watch_open(root_mount_fd, &s->info.fanotify_fd);
-	if (r == -EOPNOTSUPP || r == -ENODEV || r == -EXDEV)
+	int r = watch_open(root_mount_fd, s->info.uid_base, &s->info.fanotify_fd);
+	if (r == -EOPNOTSUPP || r == -ENODEV || r == -EXDEV || r == -EMFILE)
 		return 0;
 	if (r == 0) {
 		s->info.root_mount_fd =

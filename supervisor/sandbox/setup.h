@@ -17,7 +17,8 @@
 	STEP(launcher, "asking the launcher", "")                                                  \
 	STEP(upper, "making the ephemeral upper", "the kernel has to have tmpfs")                  \
 	STEP(overlay, "mounting the root", "the kernel has to have overlayfs")                     \
-	STEP(watch, "watching the session's file systems with fanotify", "")                       \
+	STEP(watch, "watching the session's file systems with fanotify",                           \
+	     "fs.fanotify.max_user_groups and max_user_marks have to leave room for one more")     \
 	STEP(clone, "making the namespaces",                                                       \
 	     "user.max_user_namespaces and its siblings have to leave room")                       \
 	STEP(ids, "mapping the user ids", "")                                                      \

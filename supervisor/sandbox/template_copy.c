@@ -7,50 +7,29 @@
 #include "template_copy.h"
 
 #include "../record/cleanup.h"
+#include "template_links.h"
 #include "template_xattr.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
-#include <search.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/ioctl.h>
-
-/* A file with more names than one, and where the copy of the first is. */
-struct linked {
-	ino_t inode;
-	char *path;
-};
 
 struct copy {
 	int to_fd;
 	int dir_fd; /* of the directory that the last entry was made in */
 	char *dir;  /* its path below to_fd */
-	void *links;
+	struct template_links links;
 	uint64_t left_out;
 };
-
-static int compare_links(const void *a, const void *b)
-{
-	const struct linked *x = a, *y = b;
-
-	return (x->inode > y->inode) - (x->inode < y->inode);
-}
-
-static void free_link(void *node)
-{
-	struct linked *l = node;
-
-	free(l->path);
-	free(l);
-}
 
 static void cleanup_copy(struct copy *c)
 {
 	cleanup_close_fd(&c->dir_fd);
 	free(c->dir);
-	tdestroy(c->links, free_link);
+	template_links_free(&c->links);
 }
 
 /* Open the directory that holds @path in the copy. Only names that we made lie on the way. */
@@ -122,22 +101,13 @@ static int copy_link(struct copy *c, const struct template_entry *e)
 /* One more name of a file that is there already. *ret_done: it was. */
 static int copy_name(struct copy *c, const struct template_entry *e, bool *ret_done)
 {
-	struct linked key = {.inode = e->st.st_ino};
-	struct linked **found = tfind(&key, &c->links, compare_links);
+	const char *first = NULL;
+	int r = template_links_first(&c->links, e->st.st_ino, e->path, &first);
 
-	*ret_done = found != NULL;
-	if (found)
-		return linkat(c->to_fd, (*found)->path, c->dir_fd, e->name, 0) < 0 ? -errno : 0;
-
-	struct linked *l = malloc(sizeof(*l));
-	char *path = strdup(e->path);
-	if (!l || !path || !tsearch(memcpy(l, &key, sizeof(key)), &c->links, compare_links)) {
-		free(l);
-		free(path);
-		return -ENOMEM;
-	}
-	l->path = path;
-	return 0;
+	*ret_done = first != NULL;
+	if (r == 0 && first && linkat(c->to_fd, first, c->dir_fd, e->name, 0) < 0)
+		r = -errno;
+	return r;
 }
 
 static int make(struct copy *c, const struct template_entry *e)

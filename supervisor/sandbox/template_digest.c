@@ -6,11 +6,11 @@
 #include "../record/cleanup.h"
 #include "../record/hash.h"
 #include "launch.h"
+#include "template_links.h"
 #include "template_xattr.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <search.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/types.h>
@@ -18,39 +18,18 @@
 #define READ_ROOM (256 * 1024)
 #define NS 1000000000ll
 
-/* A file with more names than one, and the first of them. */
-struct linked {
-	ino_t inode;
-	char *path;
-};
-
 struct digest {
 	struct hash whole, stamp;
 	char *buffer; /* of READ_ROOM; NULL: the stamp alone */
-	void *links;  /* tsearch: struct linked */
+	struct template_links links;
 	struct template_sum sum;
 	struct template_fault *fault;
 };
 
-static int compare_links(const void *a, const void *b)
-{
-	const struct linked *x = a, *y = b;
-
-	return (x->inode > y->inode) - (x->inode < y->inode);
-}
-
-static void free_link(void *node)
-{
-	struct linked *l = node;
-
-	free(l->path);
-	free(l);
-}
-
 static void cleanup_digest(struct digest *d)
 {
 	free(d->buffer);
-	tdestroy(d->links, free_link);
+	template_links_free(&d->links);
 }
 
 static void put_number(struct hash *to, uint64_t value, size_t size)
@@ -82,26 +61,6 @@ static void put_stamp(struct digest *d, const struct template_entry *e)
 	if (changed_ns > d->sum.changed_ns)
 		d->sum.changed_ns = changed_ns;
 	d->sum.entries++;
-}
-
-/* The first name of a file that has several: NULL for the first itself. -ENOMEM */
-static int find_first(struct digest *d, const struct template_entry *e, const char **ret_first)
-{
-	struct linked key = {.inode = e->st.st_ino};
-	struct linked **found = tfind(&key, &d->links, compare_links);
-
-	*ret_first = found ? (*found)->path : NULL;
-	if (found)
-		return 0;
-	struct linked *l = malloc(sizeof(*l));
-	char *path = strdup(e->path);
-	if (!l || !path || !tsearch(memcpy(l, &key, sizeof(key)), &d->links, compare_links)) {
-		free(l);
-		free(path);
-		return -ENOMEM;
-	}
-	l->path = path;
-	return 0;
 }
 
 static int put_content(struct digest *d, const struct template_entry *e)
@@ -166,7 +125,9 @@ static int put_whole(struct digest *d, const struct template_entry *e)
 {
 	const struct stat *st = &e->st;
 	const char *first = NULL;
-	int r = S_ISREG(st->st_mode) && st->st_nlink > 1 ? find_first(d, e, &first) : 0;
+	int r = S_ISREG(st->st_mode) && st->st_nlink > 1
+			? template_links_first(&d->links, st->st_ino, e->path, &first)
+			: 0;
 
 	if (r < 0)
 		return r;

@@ -9,7 +9,10 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/fanotify.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define GROUP                                                                                      \
 	(FAN_CLASS_NOTIF | FAN_REPORT_DFID_NAME | FAN_REPORT_TID | FAN_UNLIMITED_QUEUE |           \
@@ -23,14 +26,35 @@ static int mark(int fd, int mount_fd, uint64_t mask)
 	return 0;
 }
 
-int watch_open(int mount_fd, int *ret_fanotify_fd)
+/* The kernel charges the real user id, which is otherwise of no use to root: that of this thread
+ * alone. */
+static int become(uid_t real)
 {
-	cleanup(close_fd) int fd = fanotify_init(GROUP | FAN_REPORT_FID | FAN_REPORT_TARGET_FID,
-						 O_RDONLY | O_LARGEFILE | O_CLOEXEC);
+	return syscall(SYS_setresuid, real, -1, -1) < 0 ? -errno : 0;
+}
+
+static int open_group(uid_t uid)
+{
+	uid_t before = getuid();
+	int r = become(uid);
+
+	if (r < 0)
+		return r;
+	int fd = fanotify_init(GROUP | FAN_REPORT_FID | FAN_REPORT_TARGET_FID,
+			       O_RDONLY | O_LARGEFILE | O_CLOEXEC);
 	if (fd < 0 && errno == EINVAL)
 		fd = fanotify_init(GROUP, O_RDONLY | O_LARGEFILE | O_CLOEXEC);
+	int error = errno;
+	if (become(before) < 0)
+		abort(); /* as somebody else nothing more may be done */
+	return fd < 0 ? -error : fd;
+}
+
+int watch_open(int mount_fd, uid_t uid, int *ret_fanotify_fd)
+{
+	cleanup(close_fd) int fd = open_group(uid);
 	if (fd < 0)
-		return -errno;
+		return fd;
 
 	int r = mark(fd, mount_fd, EVENTS | FAN_RENAME);
 	if (r == -EINVAL)

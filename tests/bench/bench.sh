@@ -101,6 +101,21 @@ p=$(median "$work/peer")
 o=$(median "$work/ours")
 echo "$p $o" | awk '{printf "%-44s %9.1f ns  %-22s %9.1f ns  x %.2f  (hold: <= 1.4)\n", "getppid on the host while a session lives", $2, "bare", $1, $2 / $1}'
 
+# A session beside one that wants all processors and may have half of one.
+latency_alone() {
+	inside latency 1000
+}
+latency_beside_hog() {
+	"$bin/vitrine" run --quiet --socket "$work/socket" --name hog --limit cpu=0.5 -- sh -c 'for i in 1 2 3 4; do while :; do :; done & done; wait' 2>/dev/null &
+	holder=$!
+	until "$bin/vitrine" replay --state "$work/state" --json hog --kind process.exec 2>/dev/null | grep -q .; do sleep 0.05; done
+	inside latency 1000
+	"$bin/vitrine" kill --socket "$work/socket" hog
+	wait "$holder" || :
+	holder=
+}
+compare "a neighbour's p95, beside a cpu hog" 3 'alone' latency_alone latency_beside_hog
+
 # Loss: eight sessions as fast as they can.
 i=0
 clients=

@@ -1,6 +1,6 @@
 /*
- * How long programs take from their start to their end, by turns: so that what else the machine does
- * is the same for all of them.
+ * How long programs take from their start to their end, by turns: so that what else the machine
+ * does is the same for all of them.
  *
  *   bench-launch ROUNDS PAUSE_MS COMMAND...
  *

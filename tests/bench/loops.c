@@ -4,6 +4,8 @@
  *   loops files N [DIRECTORY]   open for writing, write one byte, close
  *   loops execs N PROGRAM       fork, exec, wait
  *   loops getppid N             the cheapest system call
+ *   loops latency N             sleep for 2 ms and write a byte: how late that is done, the 95th of
+ * a hundred
  */
 #include <fcntl.h>
 #include <spawn.h>
@@ -15,6 +17,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#define PAUSE_NS 2000000
 
 static uint64_t now_ns(void)
 {
@@ -55,6 +59,36 @@ static int execs(long count, char *program)
 	return 0;
 }
 
+static int compare(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int latency(long count)
+{
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+	uint64_t *late = calloc((size_t)count, sizeof(*late));
+	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	for (long i = 0; late && i < count; i++) {
+		uint64_t start = now_ns();
+
+		nanosleep(&pause, NULL);
+		if (write(null, "x", 1) != 1)
+			return -1;
+		late[i] = now_ns() - start - PAUSE_NS;
+	}
+	if (!late)
+		return -1;
+	qsort(late, (size_t)count, sizeof(*late), compare);
+	printf("%.1f\n", (double)late[count * 95 / 100]);
+	free(late);
+	close(null);
+	return 0;
+}
+
 int main(int argc, char *argv[])
 {
 	long count = argc > 2 ? strtol(argv[2], NULL, 10) : 0;
@@ -67,6 +101,8 @@ int main(int argc, char *argv[])
 		r = files(count, argc > 3 ? argv[3] : "/tmp");
 	else if (!strcmp(argv[1], "execs"))
 		r = execs(count, argc > 3 ? argv[3] : "/bin/true");
+	else if (!strcmp(argv[1], "latency"))
+		return latency(count) < 0;
 	else if (!strcmp(argv[1], "getppid"))
 		for (long i = 0; i < count; i++)
 			syscall(SYS_getppid);

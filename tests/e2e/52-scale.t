@@ -42,7 +42,7 @@ is 'and its own record' 10 "$(cat "$work"/out* | grep -E '^[0-9a-f]{12}$' | sort
 kinds() {
 	"$bin/vitrine" replay --state "$state" --json "$1" | python3 -c '
 import json, sys
-print(*[(e["kind"], *sorted(k for k in e if k not in ("seq",))) for e in map(json.loads, sys.stdin) if e["kind"] != "checkpoint"], sep="\n")'
+print(*[(e["kind"], *sorted(k for k in e if k not in ("seq",))) for e in map(json.loads, sys.stdin) if e["kind"] != "checkpoint"], sep="\n")' | sort
 }
 check 'the pool is full' settled 2 pool_ready
 "$bin/vitrine" run --quiet --socket "$socket" --name pooled -- /bin/true

@@ -119,6 +119,21 @@ esac
 limited --limit io=2M --workspace /dev/shm -- true
 check 'what is on no disk has no rate' grep -qE '/workspace is on no block device|mapping the owner' "$work/err"
 
+# ---- the workspace ----
+
+limited --limit workspace=4M --workspace "$work/slow" -- sh -c 'head -c 1M /dev/zero >/workspace/little; sleep 1.5; head -c 20M /dev/zero >/workspace/much; sleep 60'
+is 'a workspace that grows too much ends the session' 'limit workspace 137' "$(field reason) $(field limit) $status"
+is 'and that is recorded' 1 "$(hits workspace 4194304)"
+limited --limit workspace=4M --workspace "$work/slow" -- python3 -c '
+import os, time
+fd = os.open("/workspace/gone", os.O_CREAT | os.O_RDWR)
+os.unlink("/workspace/gone")
+os.write(fd, b"x" * (16 << 20)); os.fsync(fd)
+time.sleep(60)'
+is 'so does what has no name any more' 'limit workspace 137' "$(field reason) $(field limit) $status"
+limited --limit workspace=4M --workspace "$work/slow" -- sh -c 'ls /workspace | wc -l; sleep 2.5'
+is 'what was there before does not count' 'exit 2' "$(field reason) $(cat "$work/out" | awk '{print $1 - 1}')"
+
 # ---- files ----
 
 limited --limit disk=8M -- sh -c 'head -c 20M /dev/zero >/tmp/x || wc -c </tmp/x'
@@ -219,7 +234,7 @@ else
 	check 'and says what is missing' grep -q 'hard limit' "$work/err"
 fi
 limited --limit memory=64M,speed=9 -- true
-check 'an unknown limit names the known ones' grep -q 'speed=9.*memory, pids, cpu, wall, disk, inodes, files, file_size, output, cpu_weight, io' "$work/err"
+check 'an unknown limit names the known ones' grep -q 'speed=9.*memory, pids, cpu, wall, disk, inodes, files, file_size, output, cpu_weight, io, workspace' "$work/err"
 limited --limit memory=lots -- true
 check 'a bad value says what is allowed' grep -q 'memory=lots.*at least 4M' "$work/err"
 

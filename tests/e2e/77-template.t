@@ -29,11 +29,57 @@ ln -s /etc "$tree/proc"
 ln -s / "$tree/workspace"
 ln -s ../../../../../etc "$tree/dev"
 ln -s /../../etc/shadow "$tree/etc/group"
+mkfifo "$tree/pipe"
+ln "$tree/bin/cat" "$tree/bin/cat-again"
+python3 -c 'import os, sys; os.setxattr(sys.argv[1], "user.note", b"hello")' "$tree/bin/ls"
 before=$(find "$tree" -printf '%p %m %U %T@ %l\n' | sort)
 
 digest=$(template --json add box "$tree" | sed 's/.*"digest":"\([0-9a-f]*\)".*/\1/')
 is 'a template has a digest' 64 "${#digest}"
 is 'and is listed with it' "box sha256:$digest" "$(template ls | awk '{print $1, $2}')"
+# The same by another hand, from what template_digest.h says.
+cat >"$work/digest.py" <<-'PYTHON'
+	import hashlib, os, stat, struct, sys
+	def walk(root, rel):
+	    yield rel
+	    p = os.path.join(root, rel)
+	    if stat.S_ISDIR(os.lstat(p).st_mode):
+	        for n in sorted(os.listdir(os.fsencode(p))):
+	            n = os.fsdecode(n)
+	            yield from walk(root, n if rel == "." else rel + "/" + n)
+	skip = ("security.selinux", "security.SMACK64", "security.apparmor", "security.ima", "security.evm", "trusted.", "system.nfs", "btrfs.")
+	h = hashlib.sha256()
+	seen = {}
+	root = sys.argv[1]
+	for rel in walk(root, "."):
+	    p = os.path.join(root, rel)
+	    st = os.lstat(p)
+	    m = st.st_mode
+	    first = None
+	    if stat.S_ISREG(m) and st.st_nlink > 1:
+	        first = seen.get(st.st_ino)
+	        seen.setdefault(st.st_ino, rel)
+	    t = "h" if first else {stat.S_IFREG: "f", stat.S_IFDIR: "d", stat.S_IFLNK: "l", stat.S_IFIFO: "p", stat.S_IFCHR: "c", stat.S_IFBLK: "b", stat.S_IFSOCK: "s"}[stat.S_IFMT(m)]
+	    h.update(t.encode() + struct.pack("<HII", stat.S_IMODE(m), st.st_uid, st.st_gid) + os.fsencode(rel) + b"\0")
+	    if first:
+	        h.update(os.fsencode(first) + b"\0")
+	        continue
+	    if t == "f":
+	        d = open(p, "rb").read()
+	        h.update(struct.pack("<Q", len(d)) + hashlib.sha256(d).digest())
+	    elif t == "l":
+	        h.update(os.fsencode(os.readlink(p)) + b"\0")
+	    elif t in "cb":
+	        h.update(struct.pack("<Q", st.st_rdev))
+	    for n in sorted(os.listxattr(p, follow_symlinks=False)):
+	        if n.startswith(skip):
+	            continue
+	        v = os.getxattr(p, n, follow_symlinks=False)
+	        h.update(n.encode() + b"\0" + struct.pack("<I", len(v)) + v)
+	    h.update(b"\0")
+	print(h.hexdigest())
+PYTHON
+is 'it is what it is said to be' "$(python3 "$work/digest.py" "$tree")" "$digest"
 cp -a "$tree" "$work/twin"
 is 'a copy of the tree has the same' "$digest" "$(template --json add twin "$work/twin" | sed 's/.*"digest":"\([0-9a-f]*\)".*/\1/')"
 is 'a second of the name is refused' 1 "$(template add box "$tree" >/dev/null 2>"$work/err"; echo $?)"

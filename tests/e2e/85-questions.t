@@ -83,6 +83,8 @@ json 'tree: every parent is there' '{p["parent_proc"] for p in o["processes"] if
 ask diff one two --json >"$work/json"
 is 'diff: they differ' 1 $?
 json 'diff: by just the one thing' '[f["fact"] for f in o["new"]["programs"]] == ["sh > touch extra.txt"] and [f["fact"] for f in o["new"]["files"]] == ["created /workspace/extra.txt"] and not any(o["gone"].values()) and not o["new"]["hosts"]'
+ask diff one two --hash --json >"$work/json"
+json 'diff: by what is in files, where that is known' '"created /workspace/input.txt sha256 '"$(sha256sum <"$workspace/input.txt" | cut -d' ' -f1)"'" in [f["fact"] for f in o["new"]["files"]] and "created /workspace/input.txt (content unknown)" in [f["fact"] for f in o["gone"]["files"]] and not any("copy.txt" in f["fact"] for f in o["new"]["files"])'
 ask diff one one >"$work/log"
 is 'diff: a session does not differ from itself' 0 $?
 run --quiet --name package -- sh -c 'd=lib/site-packages/demo-1.2.345.dist-info; mkdir -p $d; echo Name: demo >$d/METADATA' >"$work/log" 2>&1

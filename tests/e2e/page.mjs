@@ -10,10 +10,10 @@ const [report, vitrine, state, session, filters] = process.argv.slice(2);
 const html = readFileSync(report, 'utf8');
 const block = id => html.split(`id="${id}">`)[1].split('</script>')[0];
 const script = html.slice(html.lastIndexOf('<script>') + 8, html.lastIndexOf('</script>'));
-const [language] = script.split('/* ---- the list:');
+const language = script.slice(0, script.indexOf('/*\n * The picture of a terminal'));
 
 globalThis.document = {getElementById: id => ({textContent: block(id)})};
-(0, eval)(language.replace('(() => {', 'globalThis.page = (() => {') + 'return {parse, rows};\n})();');
+(0, eval)(language.replace('const page =', 'globalThis.page ='));
 
 function onPage(text) {
 	try {

@@ -1,5 +1,5 @@
 # What grows and what may not: snapshots of a daemon and of the host, for 52-scale.t and soak/21-scale.t.
-# shellcheck shell=sh disable=SC2154
+# shellcheck shell=sh disable=SC2154,SC2034
 
 socket=$work/socket
 
@@ -28,7 +28,7 @@ descriptors() {
 
 # Kilobytes of memory that are a process's own.
 private_kb() {
-	awk '/^Private/ {kb += $2} END {print kb + 0}' "/proc/$1/smaps_rollup"
+	awk '/^Private/ {kb += $2} END {print kb + 0}' "/proc/$1/smaps_rollup" 2>/dev/null || echo 0
 }
 
 # What the daemon's programs hold, and what there is of sessions on the host: one "name number" a line.
@@ -42,7 +42,7 @@ snapshot() {
 	echo "processes $(pgrep -P "$daemon" | wc -l)"
 	echo "inits $(pgrep -P "$launcher" | wc -l)"
 	echo "cgroups $(ls -d "$cgroups"/*/ 2>/dev/null | while read -r dir; do flock -n "$dir" true 2>/dev/null || echo held; done | wc -l)"
-	echo "rings $(ls -l "/proc/$daemon/fd" | grep -c bpf-map)"
+	echo "rings $(find "/proc/$daemon/fd" -lname '*bpf-map*' | wc -l)"
 	echo "loops $(losetup -a 2>/dev/null | wc -l)"
 	echo "pins $(find /sys/fs/bpf -mindepth 1 2>/dev/null | wc -l)"
 	echo "slots $(grep -c ":$(stat -c %i /run/vitrine/slots) " /proc/locks)"

@@ -29,7 +29,7 @@ done
 start_daemon
 in_a_row 20
 before=$(own_settled)
-rings_before=$(ls -l "/proc/$daemon/fd" | grep -c bpf-map)
+rings_before=$(find "/proc/$daemon/fd" -lname '*bpf-map*' | wc -l)
 own_kb() {
 	echo $(($(private_kb "$daemon") + $(private_kb "$recorder") + $(private_kb "$resolver") + $(private_kb "$launcher")))
 }
@@ -49,7 +49,7 @@ inits() {
 	pgrep -P "$launcher" | wc -l
 }
 alive() {
-	"$bin/vitrine" ps --state "$state" --json | grep -c '"running"'
+	"$bin/vitrine" ps --state "$state" --json | grep -o '"running"' | wc -l
 }
 check "$many are alive at once" settled "$many" alive
 init=0
@@ -80,6 +80,6 @@ is "sessions start and end beside them" yes "$([ -n "$p99" ] && echo yes)"
 kill $clients
 check 'they are killed with their clients' settled 0 inits
 check 'and nothing is left of them' settled "$before" own
-echo "# rings kept: $rings_before before, $(ls -l "/proc/$daemon/fd" | grep -c bpf-map) now"
+echo "# rings kept: $rings_before before, $(find "/proc/$daemon/fd" -lname '*bpf-map*' | wc -l) now"
 stop_daemon
 done_testing

@@ -157,6 +157,64 @@ static void leftovers_go_whatever_is_in_them(void **state)
 	assert_int_equal(sandbox_remove_leftover(&p->root, ".."), -EINVAL);
 }
 
+/* Twenty clear up at once, beside one who finds it by chance: each succeeds, nothing is left. */
+static void twenty_clear_up_at_once(void **state)
+{
+	struct place *p = *state;
+	char id[64];
+	int fd = -1, child_fd = -1, status;
+	uint64_t cgroup;
+	pid_t callers[20];
+
+	snprintf(id, sizeof(id), "%012x", getpid());
+	assert_int_equal(cgroup_make_held(p->root.fd, id, 0, &fd, &cgroup), 0);
+	assert_int_equal(cgroup_make(fd, "1", 0, &child_fd, &cgroup), 0);
+	pid_t sleeper = fork();
+	if (sleeper == 0) {
+		assert_int_equal(cgroup_write(child_fd, "cgroup.procs", "0"), 0);
+		for (;;)
+			pause();
+	}
+	close(child_fd);
+
+	for (size_t i = 0; i < 20; i++) {
+		callers[i] = fork();
+		if (callers[i] == 0)
+			_exit(sandbox_remove_leftover(&p->root, id) == 0 &&
+					      (i % 4 || sandbox_remove_strays(&p->root) == 0)
+				      ? 0
+				      : 1);
+	}
+	for (size_t i = 0; i < 20; i++) {
+		assert_int_equal(waitpid(callers[i], &status, 0), callers[i]);
+		assert_int_equal(status, 0);
+	}
+	assert_int_equal(faccessat(p->root.fd, id, F_OK, 0), -1);
+	assert_int_equal(waitpid(sleeper, &status, 0), sleeper);
+	close(fd);
+}
+
+/* What somebody holds, or lives in, is left alone; what nobody does goes. */
+static void strays_are_what_nobody_holds(void **state)
+{
+	struct place *p = *state;
+	char held[64], left[64];
+	int held_fd = -1, left_fd = -1;
+	uint64_t id;
+
+	snprintf(held, sizeof(held), "a%011x", getpid());
+	snprintf(left, sizeof(left), "b%011x", getpid());
+	assert_int_equal(cgroup_make_held(p->root.fd, held, 0, &held_fd, &id), 0);
+	assert_int_equal(cgroup_make_held(p->root.fd, left, 0, &left_fd, &id), 0);
+	close(left_fd);
+	assert_int_equal(sandbox_remove_strays(&p->root), 0);
+	assert_int_equal(faccessat(p->root.fd, held, F_OK, 0), 0);
+	assert_int_equal(faccessat(p->root.fd, left, F_OK, 0), -1);
+	close(held_fd);
+	assert_int_equal(sandbox_remove_strays(&p->root), 0);
+	assert_int_equal(faccessat(p->root.fd, held, F_OK, 0), -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -165,6 +223,8 @@ int main(void)
 		cmocka_unit_test(kills_what_is_below),
 		cmocka_unit_test(kills_what_is_frozen),
 		cmocka_unit_test(leftovers_go_whatever_is_in_them),
+		cmocka_unit_test(twenty_clear_up_at_once),
+		cmocka_unit_test(strays_are_what_nobody_holds),
 	};
 
 	const struct CMUnitTest alone[] = {

@@ -145,14 +145,15 @@ static void each_form_is_found_over_two_arguments(void **state)
 	(void)state;
 	for (size_t f = 0; f < FORMS; f++) {
 		for (size_t split = 0; split <= forms[f].size; split++) {
-			struct redactor *r = redactor_of("TOKEN", AWKWARD);
 			struct output out = {0};
+			struct redactor *r;
 			struct event e;
 			char argv[256];
 
 			/* A NUL within is no argument. */
 			if (memchr(forms[f].text, 0, forms[f].size))
 				continue;
+			r = redactor_of("TOKEN", AWKWARD);
 			memcpy(argv, forms[f].text, split);
 			argv[split] = 0;
 			memcpy(argv + split + 1, forms[f].text + split, forms[f].size - split);

@@ -30,7 +30,6 @@ struct world {
 	size_t size;
 	size_t pieces;
 	int refuse; /* recording says this instead */
-	int fail;   /* so does the change */
 	int done;
 };
 
@@ -376,87 +375,6 @@ static void records_before_it_relays(void **state)
 	turn_until_done(w);
 }
 
-/* What goes on is every second byte, and a word at the end. */
-static int change(void *context, const struct bytes *piece, uint64_t offset)
-{
-	struct world *w = context;
-	const char *bytes = piece ? piece->data : NULL;
-
-	if (w->fail)
-		return w->fail;
-	if (!piece)
-		return relay_put(w->relay, (struct bytes){"end", 3});
-	for (size_t i = 0; i < piece->size; i++)
-		if ((offset + i) % 2 == 0)
-			assert_int_equal(relay_put(w->relay, (struct bytes){bytes + i, 1}), 0);
-	return 0;
-}
-
-static void start_changed(struct world *w, int from, int to)
-{
-	const struct relay_options options = {
-		.loop = w->loop,
-		.from = from,
-		.to = to,
-		.record = on_record,
-		.change = change,
-		.done = on_done,
-		.context = w,
-	};
-
-	assert_int_equal(relay_new(&options, &w->relay), 0);
-}
-
-static void carries_what_is_put_in_its_place(void **state)
-{
-	struct world *w = *state;
-	char got[16] = "";
-	int in[2], out[2];
-
-	make_pipe(in);
-	make_pipe(out);
-	never_block(out[0]);
-	start_changed(w, in[0], out[1]);
-	assert_int_equal(write(in[1], "abcdef", 6), 6);
-	turn(w, 20);
-	assert_int_equal(read(out[0], got, sizeof(got)), 3);
-	assert_memory_equal(got, "ace", 3);
-	assert_memory_equal(w->recorded, "abcdef", 6);
-
-	/* What comes in its own time waits for the next resume. */
-	assert_int_equal(relay_put(w->relay, (struct bytes){"later", 5}), 0);
-	relay_resume(w->relay);
-	assert_int_equal(read(out[0], got, sizeof(got)), 5);
-	close(in[1]);
-	turn_until_done(w);
-	assert_int_equal(read(out[0], got, sizeof(got)), 3);
-	assert_memory_equal(got, "end", 3);
-	assert_int_equal(read(out[0], got, sizeof(got)), 0);
-	close(out[0]);
-}
-
-/* Rather nothing than what was to be changed. */
-static void what_cannot_be_changed_is_not_carried(void **state)
-{
-	struct world *w = *state;
-	char got[16];
-	int in[2], out[2];
-
-	make_pipe(in);
-	make_pipe(out);
-	never_block(out[0]);
-	w->fail = -ENOMEM;
-	start_changed(w, in[0], out[1]);
-	assert_int_equal(write(in[1], "abcdef", 6), 6);
-	turn(w, 20);
-	assert_int_equal(read(out[0], got, sizeof(got)), -1);
-	assert_int_equal(errno, EAGAIN);
-	relay_stop(w->relay);
-	assert_int_equal(read(out[0], got, sizeof(got)), 0);
-	close(in[1]);
-	close(out[0]);
-}
-
 /* What a command wrote just before it ended is carried, although another still holds the pipe. */
 static void finishes_what_is_there(void **state)
 {
@@ -614,8 +532,6 @@ int main(void)
 		TEST(records_what_goes_nowhere),
 		TEST(stops_reading_while_the_reader_is_slow),
 		TEST(records_before_it_relays),
-		TEST(carries_what_is_put_in_its_place),
-		TEST(what_cannot_be_changed_is_not_carried),
 		TEST(finishes_what_is_there),
 		TEST(is_not_detached_when_all_writers_are_gone),
 		TEST(finishes_although_more_comes),

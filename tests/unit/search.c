@@ -6,6 +6,7 @@
 #include "golden_session.h"
 #include "sample.h"
 
+#include <sqlite3.h>
 #include <sys/stat.h>
 
 #define FILTERS "tests/e2e/filters.txt"
@@ -339,6 +340,25 @@ static void a_torn_or_foreign_index_is_replaced(void **state)
 	unlink(path);
 }
 
+static void an_index_that_is_held_by_another_is_left_alone(void **state)
+{
+	struct place *place = *state;
+	struct stat before, after;
+	sqlite3 *db;
+
+	write_golden_session(place, ONE, "one", "build.jsonl");
+	same(place, "make");
+	assert_int_equal(stat(index_path(place), &before), 0);
+	assert_int_equal(sqlite3_open(index_path(place), &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "BEGIN EXCLUSIVE", NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(same(place, "make"), 32);
+	assert_int_equal(sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+	assert_int_equal(stat(index_path(place), &after), 0);
+	assert_int_equal(before.st_ino, after.st_ino);
+	assert_int_equal(same(place, "nowhere-at-all"), 0);
+}
+
 static void sessions_that_are_gone_are_forgotten(void **state)
 {
 	struct place *place = *state;
@@ -383,6 +403,7 @@ int main(void)
 		IN_PLACE(a_journal_that_is_another_is_indexed_anew),
 		IN_PLACE(no_bit_of_it_hides_anything),
 		IN_PLACE(a_torn_or_foreign_index_is_replaced),
+		IN_PLACE(an_index_that_is_held_by_another_is_left_alone),
 		IN_PLACE(sessions_that_are_gone_are_forgotten),
 	};
 
