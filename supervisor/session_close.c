@@ -185,7 +185,8 @@ void session_close_record(struct session *s)
 
 	phases_mark(s->phases, "drained");
 	if (s->sandbox) {
-		sandbox_kill(s->sandbox, 0);
+		if (!s->is_doomed)
+			sandbox_kill(s->sandbox, 0);
 		session_measure(s, &s->verdict);
 	}
 	session_count_missed(s);

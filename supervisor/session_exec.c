@@ -43,7 +43,8 @@ void session_finish_exec(struct session *s)
 
 	s->statuses = sd_event_source_disable_unref(s->statuses);
 	session_limits_stop(s);
-	sandbox_kill(s->sandbox, ended_by_itself(&v) ? SESSION_EXEC : 0);
+	int r = sandbox_kill(s->sandbox, ended_by_itself(&v) ? SESSION_EXEC : 0);
+
 	session_limits_look(s);
 	session_measure(s, &v);
 	phases_mark(s->phases, "killed");
@@ -55,7 +56,10 @@ void session_finish_exec(struct session *s)
 
 	crash_point();
 	/* While the recorder takes what the command wrote. */
-	sandbox_kill(s->sandbox, 0);
+	if (r == 0 && ended_by_itself(&v)) {
+		sandbox_doom(s->sandbox);
+		s->is_doomed = true;
+	}
 	session_count_missed(s);
 	phases_mark(s->phases, "emptied");
 }

@@ -56,6 +56,7 @@ struct session {
 	bool is_bare;	 /* only its journal is open: nothing runs */
 	bool is_adopted; /* it began under another supervisor */
 	bool has_start;	 /* session.start is in the record */
+	bool is_doomed;	 /* pid 1 alone is left, and was killed */
 	bool discard;	 /* output is no longer delivered */
 	json_t *key;	 /* that signs the record, until the recorder has it */
 	struct verdict verdict;

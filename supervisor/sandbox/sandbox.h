@@ -198,6 +198,8 @@ int sandbox_next_status(struct sandbox *s, struct sandbox_status *ret_status);
 /* cgroup.kill of one command's cgroup, or of the whole session (exec 0). Returns when nothing is
  * left in it. */
 int sandbox_kill(struct sandbox *s, uint32_t exec);
+/* Have all of it killed, without waiting: for what has nothing left but pid 1. */
+void sandbox_doom(struct sandbox *s);
 /* A signal to the command's first process. */
 int sandbox_signal(struct sandbox *s, uint32_t exec, int signal);
 /* Change the size of the command's terminal. */

@@ -172,6 +172,12 @@ int sandbox_kill(struct sandbox *s, uint32_t exec)
 	return call(exec ? "kill-exec" : "kill");
 }
 
+void sandbox_doom(struct sandbox *s)
+{
+	(void)s;
+	call("doom");
+}
+
 int sandbox_signal(struct sandbox *s, uint32_t exec, int signal)
 {
 	(void)s, (void)exec, (void)signal;
