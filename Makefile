@@ -165,10 +165,10 @@ DEPS += libncurses-dev libvterm-dev
 DEPS += libsqlite3-dev
 # What the tests run or are linked with.
 DEPS += libcmocka-dev perl git python3 curl strace procps iproute2
-DEPS += zstd openssl tmux
-DEPS += prometheus python3-prometheus-client python3-yaml
+DEPS += zstd openssl e2fsprogs tmux
+DEPS += python3-prometheus-client python3-yaml
 # Receivers that the tests send to: unpacked, not installed.
-RECEIVERS := rsyslog syslog-ng-core clickhouse-server
+RECEIVERS := rsyslog syslog-ng-core clickhouse-server prometheus
 RECEIVERS_BENCH := rsyslog rsyslog-elasticsearch
 DEPS_LINT := clang-format clang-tidy cppcheck shellcheck
 DEPS_FUZZ := libclang-rt-14-dev

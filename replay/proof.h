@@ -28,8 +28,8 @@ int proof_make(int dir_fd, int ledger_fd, const char *ledger_name, uint64_t seq,
 	       json_t **ret_proof);
 
 /*
- * Check @proof; with @event, as another system kept it (elsewhere.h), also that it is of this event.
- * Judges in *ret_result (.first_bad is the record, .origin its session). 0 or -ENOMEM.
+ * Check @proof; with @event, as another system kept it (elsewhere.h), also that it is of this
+ * event. Judges in *ret_result (.first_bad is the record, .origin its session). 0 or -ENOMEM.
  */
 int proof_check(const json_t *proof, const json_t *event, const struct trusted_keys *keys,
 		struct verify_result *ret_result);

@@ -6,6 +6,7 @@
 #include "record/store.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 #define QUERY_MOST 4096
@@ -32,23 +33,11 @@ static bool may_read(const struct client *c)
 	return false;
 }
 
-/* The id of the record that @what means, "-" for all. */
-static int find_record(const struct host *h, const char *what, char ret_id[SESSION_ID_LENGTH + 1])
+/* The id of a record that is there, or "-" for all. */
+static bool is_record(const struct host *h, const char *id)
 {
-	cleanup(close_fd) int fd = -1;
-	struct manifest m;
-	int r;
-
-	if (!strcmp(what, "-")) {
-		memcpy(ret_id, "-", 2);
-		return 0;
-	}
-	r = store_find(h->state_fd, what, &m, &fd);
-	if (r < 0)
-		return r;
-	memcpy(ret_id, m.id, sizeof(m.id));
-	manifest_free(&m);
-	return 0;
+	return !strcmp(id, "-") || (session_id_is_valid(id) &&
+				    faccessat(h->sessions_fd, id, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
 }
 
 static int note_access(struct client *c, const char *id, struct bytes query, struct fault *f)
@@ -69,25 +58,24 @@ static int note_access(struct client *c, const char *id, struct bytes query, str
 
 void access_serve(struct client *c, struct control_message *m)
 {
-	const char *what = json_string_value(json_object_get(m->body, "session"));
+	const char *id = json_string_value(json_object_get(m->body, "session"));
 	cleanup(free) char *query = NULL;
-	char id[SESSION_ID_LENGTH + 1];
 	struct fault f = {0};
 	size_t size = 0;
-	int r = 0;
+	int r;
 
 	if (!may_read(c)) {
 		client_refuse(c, "forbidden", "only root and the group that may read records may");
 		return;
 	}
-	if (!what || control_get_bytes(json_object_get(m->body, "query"), &query, &size) < 0 ||
+	if (!id || !is_record(c->host, id) ||
+	    control_get_bytes(json_object_get(m->body, "query"), &query, &size) < 0 ||
 	    size > QUERY_MOST) {
 		client_refuse(c, "bad_request",
-			      "session, query: allowed: texts, at most 4096 bytes");
+			      "session: allowed: the id of a record, or -; query: 4096 bytes");
 		return;
 	}
-	if (find_record(c->host, what, id) == 0)
-		r = note_access(c, id, (struct bytes){query, size}, &f);
+	r = note_access(c, id, (struct bytes){query, size}, &f);
 	if (r < 0)
 		client_refuse(c, f.code ? f.code : "failed", f.text);
 	else

@@ -9,7 +9,9 @@
 #include "redact/shapes.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pwd.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -31,7 +33,9 @@ void clerk_close(struct clerk *c)
 
 static int set_up_redaction(struct clerk *c, const char *state, struct fault *f)
 {
-	cleanup(json) json_t *values = json_pack("{s:s}", "state", state);
+	char path[PATH_MAX];
+	cleanup(json) json_t *values =
+		json_pack("{s:s}", "state", realpath(state, path) ? path : state);
 	struct config config = {0};
 	uint8_t key[32];
 	int r = config_load(NULL, values, &config, f);

@@ -2,8 +2,10 @@
  * A file of lines, rotated by size and age.
  *
  * A line is whole or not there: what a full disk or a crash left of one is cut off before the next.
- * A closed file is called PATH.FIRST_LAST, by the ids of its first and last record.
+ * A closed file is called PATH.FIRST_LAST, by the ids of its first and last record. All that may
+ * block is done aside: a disk that is slow or gone holds up this sink alone.
  */
+#include "aside.h"
 #include "line_id.h"
 #include "rotated.h"
 #include "sink.h"
@@ -28,6 +30,13 @@ struct file {
 	sd_event_source *timer; /* looks at its age; NULL: the age does not matter */
 	char first[LINE_ID_ROOM], last[LINE_ID_ROOM];
 	struct rotated *rotated;
+	struct aside *aside; /* has all above while it is busy */
+	bool is_busy, is_writing;
+	bool is_moved;	     /* to be opened anew, once it is not busy */
+	struct batch *batch; /* to be written, or being written; NULL: none */
+	size_t count;
+	struct sink_answer answer; /* of the batch */
+	uint64_t look_in_s;	   /* when to look at the age again */
 };
 
 static uint64_t now_s(void)
@@ -44,6 +53,8 @@ static uint64_t age_limit_s(const struct file *file)
 }
 
 static int on_age(sd_event_source *source, uint64_t usec, void *context);
+static void work(void *context);
+static void on_worked(void *context);
 
 static void look_again(struct file *file, uint64_t in_s)
 {
@@ -56,6 +67,8 @@ static int start(struct file *file)
 {
 	int r = rotated_new(file->path, knob_text(file->setup.values, "compress"), &file->rotated);
 
+	if (r == 0)
+		r = aside_new(file->setup.event, work, on_worked, file, &file->aside);
 	if (r < 0 || !age_limit_s(file))
 		return r;
 	r = sd_event_add_time_relative(file->setup.event, &file->timer, CLOCK_REALTIME, 1000000,
@@ -183,19 +196,15 @@ static int rotate(struct file *file)
 	return r;
 }
 
-/* Old files are closed whether records come or not. */
-static int on_age(sd_event_source *source, uint64_t usec, void *context)
+static void check_age(struct file *file)
 {
-	struct file *file = context;
 	uint64_t now = now_s(), due = 0;
 
-	(void)source, (void)usec;
 	if (file->fd < 0)
 		open_file(file, 0);
 	if (file->fd >= 0 && rotate(file) == 0 && file->fd >= 0 && file->size)
 		due = file->born_s + age_limit_s(file);
-	look_again(file, due > now ? due - now : age_limit_s(file));
-	return 0;
+	file->look_in_s = due > now ? due - now : age_limit_s(file);
 }
 
 /* Append all or nothing. */
@@ -238,26 +247,87 @@ static void note_ids(struct file *file, const struct batch *b, size_t count)
 	}
 }
 
+static void write_batch(struct file *file)
+{
+	struct batch *b = file->batch;
+	const struct batch_item *last = &b->items[file->count - 1];
+	int r = file->fd < 0 ? open_file(file, O_CREAT) : 0;
+
+	file->answer = (struct sink_answer){.answer = ANSWER_DONE};
+	if (r == 0)
+		r = append(file, (struct bytes){b->body.text, last->offset + last->length});
+	if (r < 0) {
+		sink_answer_set(&file->answer, ANSWER_RETRY, "%s: %s", file->path, strerror(-r));
+		return;
+	}
+	note_ids(file, b, file->count);
+	batch_judge(b, file->count, VERDICT_DELIVERED, NULL);
+	r = rotate(file);
+	if (r < 0) /* it grows on, and is tried again with the next batch */
+		sink_answer_set(&file->answer, ANSWER_DONE, "%s: cannot be rotated: %s", file->path,
+				strerror(-r));
+}
+
+/* ---- aside and back ---- */
+
+/* In the thread. */
+static void work(void *context)
+{
+	struct file *file = context;
+
+	if (file->is_writing)
+		write_batch(file);
+	else
+		check_age(file);
+}
+
+static void begin(struct file *file)
+{
+	if (file->is_moved)
+		close_file(file);
+	file->is_moved = false;
+	file->is_busy = true;
+	file->is_writing = file->batch != NULL;
+	aside_start(file->aside);
+}
+
+static void on_worked(void *context)
+{
+	struct file *file = context;
+	const struct sink_answer answer = file->answer;
+
+	file->is_busy = false;
+	if (!file->is_writing) {
+		look_again(file, file->look_in_s);
+		if (file->batch)
+			begin(file);
+		return;
+	}
+	file->batch = NULL;
+	file->setup.answer(file->setup.lane, &answer);
+}
+
+/* Old files are closed whether records come or not. */
+static int on_age(sd_event_source *source, uint64_t usec, void *context)
+{
+	struct file *file = context;
+
+	(void)source, (void)usec;
+	if (file->is_busy)
+		look_again(file, 1);
+	else
+		begin(file);
+	return 0;
+}
+
 static void send_lines(void *state, struct batch *b, size_t count)
 {
 	struct file *file = state;
-	const struct batch_item *last = &b->items[count - 1];
-	struct sink_answer a = {.answer = ANSWER_DONE};
-	int r = file->fd < 0 ? open_file(file, O_CREAT) : 0;
 
-	if (r == 0)
-		r = append(file, (struct bytes){b->body.text, last->offset + last->length});
-	if (r == 0) {
-		note_ids(file, b, count);
-		batch_judge(b, count, VERDICT_DELIVERED, NULL);
-		r = rotate(file);
-		if (r < 0) /* it grows on, and is tried again with the next batch */
-			sink_answer_set(&a, ANSWER_DONE, "%s: cannot be rotated: %s", file->path,
-					strerror(-r));
-	} else {
-		sink_answer_set(&a, ANSWER_RETRY, "%s: %s", file->path, strerror(-r));
-	}
-	file->setup.answer(file->setup.lane, &a);
+	file->batch = b;
+	file->count = count;
+	if (!file->is_busy)
+		begin(file);
 }
 
 static int frame(void *state, const struct projected *p, struct bytes line, struct json_buffer *out)
@@ -271,7 +341,11 @@ static int frame(void *state, const struct projected *p, struct bytes line, stru
 /* Somebody else rotated the file: go on in a new one. */
 static void reopen(void *state)
 {
-	close_file(state);
+	struct file *file = state;
+
+	file->is_moved = file->is_busy;
+	if (!file->is_busy)
+		close_file(file);
 }
 
 static void free_sink(void *state)
@@ -279,6 +353,7 @@ static void free_sink(void *state)
 	struct file *file = state;
 
 	sd_event_source_disable_unref(file->timer);
+	aside_free(file->aside);
 	rotated_free(file->rotated);
 	close_file(file);
 	free(file);

@@ -5,9 +5,9 @@
  * Programs that were run, and every hole in the record, are markers. The output of a command
  * without a terminal has line feeds alone; here they get their carriage return.
  */
+#include "../message.h"
 #include "../units.h"
 #include "formats.h"
-#include "../message.h"
 
 #include "../../supervisor/record/json_put.h"
 

@@ -7,9 +7,9 @@
  * Track 1 is the session itself. A process has a number of its own, because pids are used again.
  */
 #include "../keymap.h"
+#include "../message.h"
 #include "../units.h"
 #include "formats.h"
-#include "../message.h"
 
 #include "../../supervisor/record/attack.h"
 #include "../../supervisor/record/cleanup.h"

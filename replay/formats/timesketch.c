@@ -6,8 +6,8 @@
  * A spreadsheet takes a cell that begins with = + - @ for a formula. In the CSV such a text has an
  * apostrophe before it; and no text holds an end of line or what else is not printable.
  */
-#include "formats.h"
 #include "../message.h"
+#include "formats.h"
 
 #include "../../supervisor/record/attack.h"
 #include "../../supervisor/record/json_put.h"

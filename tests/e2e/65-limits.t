@@ -131,8 +131,8 @@ os.unlink("/workspace/gone")
 os.write(fd, b"x" * (16 << 20)); os.fsync(fd)
 time.sleep(60)'
 is 'so does what has no name any more' 'limit workspace 137' "$(field reason) $(field limit) $status"
-limited --limit workspace=4M --workspace "$work/slow" -- sh -c 'ls /workspace | wc -l; sleep 2.5'
-is 'what was there before does not count' 'exit 2' "$(field reason) $(cat "$work/out" | awk '{print $1 - 1}')"
+limited --limit workspace=4M --workspace "$work/slow" -- sh -c 'wc -c </workspace/much; sleep 2.5'
+is 'what was there before does not count' 'exit 20971520' "$(field reason) $(cat "$work/out")"
 
 # ---- files ----
 
@@ -237,6 +237,17 @@ limited --limit memory=64M,speed=9 -- true
 check 'an unknown limit names the known ones' grep -q 'speed=9.*memory, pids, cpu, wall, disk, inodes, files, file_size, output, cpu_weight, io, workspace' "$work/err"
 limited --limit memory=lots -- true
 check 'a bad value says what is allowed' grep -q 'memory=lots.*at least 4M' "$work/err"
+
+# ---- what was used ----
+
+limited -- sh -c 'head -c 1000000 /dev/zero >/tmp/x; /bin/true; python3 -c "x = bytearray(40 << 20)"; printf 1234567890; echo 1234 >&2'
+check 'the verdict says what was used' python3 -c '
+import json, sys
+v = json.load(open(sys.argv[1]))
+u = v["usage"]
+assert u["cpu_ns"] > 0 and u["wall_ns"] > 0 and 40 << 20 <= u["memory_peak"] < 400 << 20, u
+assert u["write_bytes"] == 1000000 and u["processes"] == 4, u
+assert v["stdout"]["total"] == 10 and v["stderr"]["total"] == 5, v' "$work/verdict"
 
 # ---- in a policy ----
 

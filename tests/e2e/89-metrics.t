@@ -4,6 +4,10 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/export.sh"
 need_root
+PATH=$PATH:$receivers/prometheus/usr/bin
+for tool in prometheus promtool; do
+	command -v $tool >/dev/null || skip_all "no $tool is installed, and make deps-receivers could not get it"
+done
 top=$(cd "$here/../.." && pwd)
 daemon='' prometheus='' crowd=''
 

@@ -28,7 +28,7 @@ descriptors() {
 
 # Kilobytes of memory that are a process's own.
 private_kb() {
-	awk '/^Private/ {kb += $2} END {print kb + 0}' "/proc/$1/smaps_rollup"
+	awk '/^Private/ {kb += $2} END {print kb + 0}' "/proc/$1/smaps_rollup" 2>/dev/null || echo 0
 }
 
 # What the daemon's programs hold, and what there is of sessions on the host: one "name number" a line.

@@ -33,7 +33,7 @@ sessions() {
 # Sandboxes that nobody holds; those that another daemon just makes are not held for a moment either.
 strays() {
 	for dir in "$cgroups"/*/; do
-		[ -d "$dir" ] && grep -qs '^populated 0' "$dir/cgroup.events" && flock -n "$dir" true && echo "cgroup $dir"
+		[ -d "$dir" ] && grep -qs '^populated 0' "$dir/cgroup.events" && flock -n "$dir" true 2>/dev/null && echo "cgroup $dir"
 	done
 }
 
@@ -76,15 +76,24 @@ walk() {
 	state=$work/$name
 	at=0
 	status=137
+	again=0
 	: >"$work/left"
 	while [ $status -eq 137 ]; do
 		at=$((at + 1))
+		client=0
 		VITRINE_CRASH_AT=$at
 		export VITRINE_CRASH_AT
 		start "$crash" "$@"
-		[ ! -S "$socket" ] || timeout 60 "$bin/vitrine" run --quiet --socket "$socket" $limits -- sh -c "echo $marker >/tmp/file" >/dev/null 2>&1
+		[ ! -S "$socket" ] || timeout 60 "$bin/vitrine" run --quiet --socket "$socket" $limits -- sh -c "echo $marker >/tmp/file" >/dev/null 2>"$work/client" || client=$?
 		stop
 		status=$?
+		# A session that was refused for want of something has not come to the point.
+		if [ $status -ne 137 ] && [ $client -ne 0 ] && [ $again -lt 20 ]; then
+			sed "s/^/# point $at again: /" "$work/client"
+			again=$((again + 1))
+			at=$((at - 1))
+			status=137
+		fi
 		unset VITRINE_CRASH_AT
 		start "$bin"
 		all_ended

@@ -49,7 +49,7 @@ inits() {
 	pgrep -P "$launcher" | wc -l
 }
 alive() {
-	"$bin/vitrine" ps --state "$state" --json | grep -c '"running"'
+	"$bin/vitrine" ps --state "$state" --json | grep -o '"running"' | wc -l
 }
 check "$many are alive at once" settled "$many" alive
 init=0
