@@ -21,12 +21,13 @@ snapshot() {
 }
 aims() {
 	cat /proc/self/mountinfo
-	find /proc/sys -type f -perm -400 ! -path '*/random/*' ! -name '*-nr' ! -name '*-state' ! -name ns_last_pid ! -name 'hung_task_*' ! -name nr ! -name 'nf_conntrack_*' \
+	find /proc/sys -type f -perm -400 ! -path '*/random/*' ! -name '*-nr' ! -name '*-state' ! -name ns_last_pid ! -name 'hung_task_*' ! -name tainted ! -name nr ! -name 'nf_conntrack_*' \
 		! -name perf_event_max_sample_rate ! -name '*stat*' ! -path '*/sched_domain/*' ! -path '*/fs/quota/*' ! -path '*/neigh/*' ! -path '*/conf/*' -exec grep -aH . {} + 2>/dev/null
 	sha256sum "$bin"/* /bin/sh /usr/bin/env /etc/passwd /etc/group /etc/shadow 2>/dev/null
 	stat -c '%n %a %u %i' / /etc /usr /usr/bin /tmp /dev /dev/null /dev/shm /root /etc/ld.so.preload /proc/sys/fs/binfmt_misc 2>/dev/null
 	stat -c '%n %t:%T %a %u' /dev/null /dev/zero /dev/tty
 	uname -n
+	echo "oopses and warnings: $(($(cat /proc/sys/kernel/tainted) & 640))"
 	lsmod 2>/dev/null | wc -l
 }
 
