@@ -5,7 +5,7 @@
 #include "capture.h"
 
 #include "clock.h"
-#include "pages.h"
+#include "mapping.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@ static translate *const translators[WIRE_KIND_COUNT] = {
 
 int capture_new(const struct capture_options *options, struct capture **ret_capture)
 {
-	struct capture *c = pages_new(sizeof(*c));
+	struct capture *c = mapping_new(sizeof(*c));
 	if (!c)
 		return -ENOMEM;
 
@@ -51,7 +51,7 @@ void capture_free(struct capture *c)
 	files_free(c->files);
 	sockets_free(c->sockets);
 	dns_streams_free(c->dns);
-	pages_free(c, sizeof(*c));
+	mapping_free(c, sizeof(*c));
 }
 
 int capture_add_exec(struct capture *c, uint64_t cgroup, uint32_t exec)

@@ -5,7 +5,7 @@
 #include "directories.h"
 
 #include "../record/cleanup.h"
-#include "pages.h"
+#include "mapping.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -155,13 +155,13 @@ static int open_session(struct directories *d)
 
 int directories_new(const struct directories_options *options, struct directories **ret_directories)
 {
-	struct directories *d = pages_new(sizeof(*d));
+	struct directories *d = mapping_new(sizeof(*d));
 	if (!d)
 		return -ENOMEM;
 
 	d->options = *options;
-	d->reply = pages_new(NAMES_REPLY_MAX);
-	d->path = pages_new(PATH_BYTES_MAX);
+	d->reply = mapping_new(NAMES_REPLY_MAX);
+	d->path = mapping_new(PATH_BYTES_MAX);
 	int r = d->reply && d->path ? open_session(d) : -ENOMEM;
 	d->options.root_mount_fd = -1;
 	if (r < 0) {
@@ -196,9 +196,9 @@ void directories_free(struct directories *d)
 		return;
 	ask(d, &request, -1, &size);
 	directories_clear(d);
-	pages_free(d->reply, NAMES_REPLY_MAX);
-	pages_free(d->path, PATH_BYTES_MAX);
-	pages_free(d, sizeof(*d));
+	mapping_free(d->reply, NAMES_REPLY_MAX);
+	mapping_free(d->path, PATH_BYTES_MAX);
+	mapping_free(d, sizeof(*d));
 }
 
 /* ---- places ---- */

@@ -5,7 +5,7 @@
 #include "files.h"
 
 #include "glob.h"
-#include "pages.h"
+#include "mapping.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -27,7 +27,7 @@ struct files {
 
 int files_new(struct files **ret)
 {
-	struct files *f = pages_new(sizeof(*f));
+	struct files *f = mapping_new(sizeof(*f));
 	if (!f)
 		return -ENOMEM;
 	*ret = f;
@@ -39,7 +39,7 @@ void files_free(struct files *f)
 	if (!f)
 		return;
 	names_free(f->names);
-	pages_free(f, sizeof(*f));
+	mapping_free(f, sizeof(*f));
 }
 
 /* ---- paths ---- */

@@ -2,8 +2,8 @@
  * Events are read in whole batches, given their paths in the order in which they came, and kept
  * by thread until a record takes them or none can come any more.
  */
+#include "mapping.h"
 #include "names_internal.h"
-#include "pages.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -109,7 +109,7 @@ int names_new(const struct names_options *options, struct names **ret_names)
 	};
 	n->options = *options;
 	n->batch = NAMES_MERGEABLE + 1; /* nothing was linked in the one before */
-	n->buffer = pages_new(READ_BYTES);
+	n->buffer = mapping_new(READ_BYTES);
 	int r = n->buffer ? directories_new(&directories, &n->directories) : -ENOMEM;
 	if (r < 0) {
 		names_free(n);
@@ -157,7 +157,7 @@ void names_free(struct names *n)
 	drop_all(n);
 	forget_idle_threads(n);
 	directories_free(n->directories);
-	pages_free(n->buffer, READ_BYTES);
+	mapping_free(n->buffer, READ_BYTES);
 	free(n);
 }
 

@@ -3,7 +3,7 @@
  * first. Memory that was never used costs nothing: the block comes zeroed from the kernel.
  */
 #include "processes.h"
-#include "pages.h"
+#include "mapping.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ struct processes {
 
 int processes_new(struct processes **ret)
 {
-	struct processes *p = pages_new(sizeof(*p));
+	struct processes *p = mapping_new(sizeof(*p));
 	if (!p)
 		return -ENOMEM;
 	*ret = p;
@@ -37,7 +37,7 @@ int processes_new(struct processes **ret)
 
 void processes_free(struct processes *p)
 {
-	pages_free(p, sizeof(*p));
+	mapping_free(p, sizeof(*p));
 }
 
 static uint32_t *bucket_of(struct processes *p, struct process_key key)

@@ -6,7 +6,7 @@
 #include "relay.h"
 
 #include "../record/cleanup.h"
-#include "pages.h"
+#include "mapping.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -329,7 +329,7 @@ static void run(struct relay *r)
 
 int relay_new(const struct relay_options *options, struct relay **ret_relay)
 {
-	struct relay *r = pages_new(sizeof(*r));
+	struct relay *r = mapping_new(sizeof(*r));
 	if (!r) {
 		close(options->from);
 		if (options->to >= 0)
@@ -360,7 +360,7 @@ void relay_free(struct relay *r)
 	end_close(&r->to);
 	sd_event_source_disable_unref(r->pause);
 	free(r->put.data);
-	pages_free(r, sizeof(*r)); /* nothing of what it carried stays with us */
+	mapping_free(r, sizeof(*r)); /* nothing of what it carried stays with us */
 }
 
 void relay_resume(struct relay *r)

@@ -8,6 +8,6 @@
 #include <stddef.h>
 
 /* NULL when out of memory. */
-void *pages_new(size_t size);
+void *mapping_new(size_t size);
 /* NULL is allowed. */
-void pages_free(void *memory, size_t size);
+void mapping_free(void *memory, size_t size);
