@@ -19,8 +19,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#define GROUPS_FILE "/proc/sys/fs/fanotify/max_user_groups"
-#define GROUPS_OF_OTHERS 128
 #define DETACH_US 1000000
 #define RECORDER_ID 64742 /* where the host has no user for the recorder */
 
@@ -45,18 +43,6 @@ void host_find_user(const char *name, uid_t otherwise, uid_t *ret_uid, gid_t *re
 		*ret_uid = found->pw_uid;
 		*ret_gid = found->pw_gid;
 	}
-}
-
-/* Each session has a fanotify group; by default a user may have 128. A private daemon needs one. */
-static void raise_group_limit(const struct config *config)
-{
-	unsigned long allowed = 0, needed = config->sessions_max + GROUPS_OF_OTHERS;
-	cleanup(fclose) FILE *file = fopen(GROUPS_FILE, "r+e");
-
-	if (!file || config->rings < 2 || fscanf(file, "%lu", &allowed) != 1 || allowed >= needed)
-		return;
-	rewind(file);
-	fprintf(file, "%lu\n", needed);
 }
 
 static int find_recorder_user(struct host *h, struct fault *f)
@@ -250,7 +236,6 @@ int host_open(const struct config *config, const struct log *log, sd_event *loop
 	};
 	templates_init(&ret_host->templates);
 	raise_descriptor_limit();
-	raise_group_limit(config);
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		int r = steps[i](ret_host, ret_fault);
 		if (r < 0) {
