@@ -7,8 +7,8 @@
 #include "clerk.h"
 #include "connection.h"
 #include "control.h"
-#include "jansson_cleanup.h"
 #include "record/cleanup.h"
+#include "record/jansson_cleanup.h"
 #include "record/store.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
 
 #include "config.h"
 #include "deployment_key.h"
-#include "jansson_cleanup.h"
+#include "record/jansson_cleanup.h"
 #include "redact/redact.h"
 #include "redact/shapes.h"
 

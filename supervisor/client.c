@@ -6,8 +6,8 @@
 
 #include "access.h"
 #include "grant.h"
-#include "jansson_cleanup.h"
 #include "pool.h"
+#include "record/jansson_cleanup.h"
 
 #include <errno.h>
 #include <inttypes.h>

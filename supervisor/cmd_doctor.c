@@ -3,8 +3,8 @@
  */
 #include "doctor.h"
 #include "doctor_report.h"
-#include "jansson_cleanup.h"
 #include "record/command.h"
+#include "record/jansson_cleanup.h"
 #include "record/store.h"
 
 #include <string.h>

@@ -2,9 +2,9 @@
  * vitrine hold: records that may not be removed, by whom and why.
  */
 #include "clerk.h"
-#include "jansson_cleanup.h"
 #include "record/cleanup.h"
 #include "record/command.h"
+#include "record/jansson_cleanup.h"
 #include "record/printable.h"
 #include "record/store.h"
 

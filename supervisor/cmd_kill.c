@@ -4,9 +4,9 @@
  */
 #include "connection.h"
 #include "control.h"
-#include "jansson_cleanup.h"
 #include "record/cleanup.h"
 #include "record/command.h"
+#include "record/jansson_cleanup.h"
 #include "record/store.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /*
  * vitrine policy: what a policy file comes to, and the schema of such files.
  */
-#include "jansson_cleanup.h"
 #include "policy.h"
 #include "record/command.h"
+#include "record/jansson_cleanup.h"
 
 #define POLICY_STATUS_REFUSED 1
 

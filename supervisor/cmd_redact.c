@@ -1,9 +1,9 @@
 /*
  * vitrine redact: what redaction would cut from a text, and why; and the rules that it knows.
  */
-#include "jansson_cleanup.h"
 #include "policy.h"
 #include "record/command.h"
+#include "record/jansson_cleanup.h"
 #include "record/printable.h"
 #include "record/store.h"
 #include "redact/redactor.h"

@@ -3,9 +3,9 @@
  */
 #include "clerk.h"
 #include "config.h"
-#include "jansson_cleanup.h"
 #include "record/cleanup.h"
 #include "record/command.h"
+#include "record/jansson_cleanup.h"
 #include "record/printable.h"
 #include "retention.h"
 

@@ -4,9 +4,9 @@
  */
 #include "connection.h"
 #include "control.h"
-#include "jansson_cleanup.h"
 #include "record/cleanup.h"
 #include "record/core_dump.h"
+#include "record/jansson_cleanup.h"
 #include "run_request.h"
 #include "terminal.h"
 #include "verdict.h"

@@ -1,9 +1,9 @@
 /*
  * vitrine seccomp: the system call filter of sessions, from the table that it is compiled from.
  */
-#include "jansson_cleanup.h"
 #include "policy.h"
 #include "record/command.h"
+#include "record/jansson_cleanup.h"
 #include "sandbox/syscall_policy.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /*
  * vitrine template: the root file systems that sessions start from.
  */
-#include "jansson_cleanup.h"
 #include "record/command.h"
+#include "record/jansson_cleanup.h"
 #include "record/printable.h"
 #include "record/store.h"
 #include "template_store.h"

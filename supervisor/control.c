@@ -8,8 +8,8 @@
  */
 #include "control.h"
 
-#include "jansson_cleanup.h"
 #include "record/base64.h"
+#include "record/jansson_cleanup.h"
 
 #include <errno.h>
 #include <fcntl.h>

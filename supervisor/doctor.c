@@ -5,9 +5,9 @@
 
 #include "companion.h"
 #include "control.h"
-#include "jansson_cleanup.h"
 #include "record/cleanup.h"
 #include "record/install.h"
+#include "record/jansson_cleanup.h"
 #include "sandbox/cgroup1.h"
 #include "sandbox/limits.h"
 

@@ -6,8 +6,8 @@
  */
 #include "doctor_report.h"
 
-#include "jansson_cleanup.h"
 #include "record/cleanup.h"
+#include "record/jansson_cleanup.h"
 
 #include <errno.h>
 #include <fcntl.h>

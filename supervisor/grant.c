@@ -4,8 +4,8 @@
  */
 #include "grant.h"
 
-#include "jansson_cleanup.h"
 #include "record/cleanup.h"
+#include "record/jansson_cleanup.h"
 
 #include <errno.h>
 #include <grp.h>

@@ -3,7 +3,7 @@
  */
 #include "limit_settings.h"
 
-#include "jansson_cleanup.h"
+#include "record/jansson_cleanup.h"
 
 #include <errno.h>
 #include <string.h>

@@ -6,8 +6,8 @@
  */
 #include "policy.h"
 
-#include "jansson_cleanup.h"
 #include "record/hash.h"
+#include "record/jansson_cleanup.h"
 #include "record/printable.h"
 #include "redact/rules.h"
 

@@ -5,7 +5,7 @@
 
 #include "companion.h"
 #include "control.h"
-#include "jansson_cleanup.h"
+#include "record/jansson_cleanup.h"
 
 #include <errno.h>
 #include <fcntl.h>

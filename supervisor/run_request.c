@@ -5,8 +5,8 @@
 #include "run_request.h"
 
 #include "control.h"
-#include "jansson_cleanup.h"
 #include "policy.h"
+#include "record/jansson_cleanup.h"
 #include "record/store.h"
 #include "secret_setting.h"
 #include "template_directory.h"

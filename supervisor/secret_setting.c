@@ -4,8 +4,8 @@
  */
 #include "secret_setting.h"
 
-#include "jansson_cleanup.h"
 #include "limit_settings.h"
+#include "record/jansson_cleanup.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -16,7 +16,7 @@
 #include "session.h"
 #include "record/crash.h"
 
-#include "jansson_cleanup.h"
+#include "record/jansson_cleanup.h"
 #include "session_state.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
 #include "record/crash.h"
 #include "session_state.h"
 
-#include "jansson_cleanup.h"
+#include "record/jansson_cleanup.h"
 #include "session_key.h"
 
 #include <errno.h>

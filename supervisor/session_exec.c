@@ -5,7 +5,7 @@
 #include "record/crash.h"
 #include "session_state.h"
 
-#include "jansson_cleanup.h"
+#include "record/jansson_cleanup.h"
 
 #include <errno.h>
 #include <string.h>

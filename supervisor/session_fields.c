@@ -3,8 +3,8 @@
 
 #include "control.h"
 #include "deployment_key.h"
-#include "jansson_cleanup.h"
 #include "record/hash.h"
+#include "record/jansson_cleanup.h"
 #include "record/json.h"
 #include "redact/redact.h"
 #include "redact/rules.h"

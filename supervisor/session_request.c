@@ -6,7 +6,7 @@
 
 #include "control.h"
 #include "grant.h"
-#include "jansson_cleanup.h"
+#include "record/jansson_cleanup.h"
 #include "text_list.h"
 
 #include <errno.h>

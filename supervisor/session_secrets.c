@@ -5,7 +5,7 @@
 #include "session_secrets.h"
 
 #include "control.h"
-#include "jansson_cleanup.h"
+#include "record/jansson_cleanup.h"
 #include "redact/vault.h"
 
 #include <ctype.h>

@@ -7,10 +7,10 @@
 #include "session_state.h"
 
 #include "control.h"
-#include "jansson_cleanup.h"
 #include "pool.h"
 #include "process_start.h"
 #include "record/cleanup.h"
+#include "record/jansson_cleanup.h"
 #include "session_key.h"
 #include "slot.h"
 #include "template_store.h"

@@ -3,7 +3,7 @@
  */
 #include "settings.h"
 
-#include "jansson_cleanup.h"
+#include "record/jansson_cleanup.h"
 #include "setting_types.h"
 #include "settings_place.h"
 

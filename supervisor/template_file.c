@@ -1,7 +1,7 @@
 /* The JSON files of templates. See template_file.h. */
 #include "template_file.h"
 
-#include "jansson_cleanup.h"
+#include "record/jansson_cleanup.h"
 
 #include <errno.h>
 #include <fcntl.h>

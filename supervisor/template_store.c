@@ -7,7 +7,7 @@
  */
 #include "template_store.h"
 
-#include "jansson_cleanup.h"
+#include "record/jansson_cleanup.h"
 #include "sandbox/template_copy.h"
 #include "template_directory.h"
 #include "template_file.h"

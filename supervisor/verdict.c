@@ -1,7 +1,7 @@
 /* How a session or a command ended. */
 #include "verdict.h"
 
-#include "jansson_cleanup.h"
+#include "record/jansson_cleanup.h"
 
 #include <errno.h>
 #include <signal.h>

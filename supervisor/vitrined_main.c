@@ -4,10 +4,10 @@
  */
 #include "config.h"
 #include "control.h"
-#include "jansson_cleanup.h"
 #include "log.h"
 #include "record/command.h"
 #include "record/core_dump.h"
+#include "record/jansson_cleanup.h"
 #include "sensors_check.h"
 #include "supervisor.h"
 

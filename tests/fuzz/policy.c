@@ -1,7 +1,7 @@
 /* Fuzz: the parser of policy files, from text to the policy in force. */
 #include "../../supervisor/policy.h"
 
-#include "../../supervisor/jansson_cleanup.h"
+#include "../../supervisor/record/jansson_cleanup.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -169,12 +169,7 @@ static void twenty_clear_up_at_once(void **state)
 	snprintf(id, sizeof(id), "%012x", getpid());
 	assert_int_equal(cgroup_make_held(p->root.fd, id, 0, &fd, &cgroup), 0);
 	assert_int_equal(cgroup_make(fd, "1", 0, &child_fd, &cgroup), 0);
-	pid_t sleeper = fork();
-	if (sleeper == 0) {
-		assert_int_equal(cgroup_write(child_fd, "cgroup.procs", "0"), 0);
-		for (;;)
-			pause();
-	}
+	pid_t sleeper = start_stubborn(child_fd);
 	close(child_fd);
 
 	for (size_t i = 0; i < 20; i++) {

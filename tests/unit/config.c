@@ -2,7 +2,7 @@
 #include "../../supervisor/config.h"
 #include "../../supervisor/deployment_key.h"
 
-#include "../../supervisor/jansson_cleanup.h"
+#include "../../supervisor/record/jansson_cleanup.h"
 
 #include <errno.h>
 #include <setjmp.h>

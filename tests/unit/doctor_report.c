@@ -1,8 +1,8 @@
 /* What a daemon keeps of the doctor's findings: the digest, and the file of what was tried. */
 #include "../../supervisor/doctor_report.h"
 
-#include "../../supervisor/jansson_cleanup.h"
 #include "../../supervisor/record/cleanup.h"
+#include "../../supervisor/record/jansson_cleanup.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

@@ -1,8 +1,8 @@
 /* What users other than root may have: whose row counts, and requests measured against it. */
 #include "../../supervisor/grant.h"
 
-#include "../../supervisor/jansson_cleanup.h"
 #include "../../supervisor/record/cleanup.h"
+#include "../../supervisor/record/jansson_cleanup.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* Policies: what is accepted, what an error says, what is recorded, and that the schema agrees. */
 #include "../../supervisor/policy.h"
 
-#include "../../supervisor/jansson_cleanup.h"
+#include "../../supervisor/record/jansson_cleanup.h"
 
 #include <errno.h>
 #include <openssl/sha.h>

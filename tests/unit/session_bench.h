@@ -8,7 +8,7 @@
 
 #include "../../supervisor/grant.h"
 
-#include "../../supervisor/jansson_cleanup.h"
+#include "../../supervisor/record/jansson_cleanup.h"
 
 #include <errno.h>
 #include <fcntl.h>

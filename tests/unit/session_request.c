@@ -4,7 +4,7 @@
 #include "../../supervisor/grant.h"
 
 #include "../../supervisor/control.h"
-#include "../../supervisor/jansson_cleanup.h"
+#include "../../supervisor/record/jansson_cleanup.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* Verdicts: the first reason stays, and each has its exit status. */
 #include "../../supervisor/verdict.h"
 
-#include "../../supervisor/jansson_cleanup.h"
+#include "../../supervisor/record/jansson_cleanup.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,3 +1,0 @@
-#pragma once
-
-#include "record/jansson_cleanup.h"
