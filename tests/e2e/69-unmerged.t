@@ -6,14 +6,13 @@
 if [ -z "${VITRINE_UNMERGED:-}" ] && [ "$(id -u)" -eq 0 ]; then
 	# shellcheck disable=SC2016
 	VITRINE_UNMERGED=1 exec unshare -m --propagation private sh -eu -c '
-		top() { echo "/$(echo "$1" | cut -d/ -f2)"; }
 		mount -t tmpfs none /mnt
 		cd /mnt
 		mkdir tmp run root var home old
 		chmod 1777 tmp
-		for place in /usr /etc /bin /sbin /lib /lib32 /lib64 /libx32 "$(top "$VITRINE_BIN")" "$(top "$VITRINE_TESTS")" "$(top "$1")"; do
+		for place in /usr /etc /bin /sbin /lib /lib32 /lib64 /libx32 "$VITRINE_BIN" "$VITRINE_TESTS" "$(dirname "$1")"; do
 			[ -d "$place" ] && [ ! -e ".$place" ] || continue
-			mkdir ".$place"
+			mkdir -p ".$place"
 			mount --bind "$place" ".$place"
 			mount -o remount,bind,ro ".$place"
 		done

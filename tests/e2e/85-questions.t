@@ -87,10 +87,12 @@ ask diff one two --hash --json >"$work/json"
 json 'diff: by what is in files, where that is known' '"created /workspace/input.txt sha256 '"$(sha256sum <"$workspace/input.txt" | cut -d' ' -f1)"'" in [f["fact"] for f in o["new"]["files"]] and "created /workspace/input.txt (content unknown)" in [f["fact"] for f in o["gone"]["files"]] and not any("copy.txt" in f["fact"] for f in o["new"]["files"])'
 ask diff one one >"$work/log"
 is 'diff: a session does not differ from itself' 0 $?
-run --quiet --name package -- sh -c 'd=lib/site-packages/demo-1.2.345.dist-info; mkdir -p $d; echo Name: demo >$d/METADATA' >"$work/log" 2>&1
+# shellcheck disable=SC2016
+check 'a session with a package' run --quiet --name package -- sh -c 'd=lib/site-packages/demo-1.2.345.dist-info; mkdir -p $d; echo Name: demo >$d/METADATA'
 ask diff two package --json >"$work/json"
 json 'diff: a package that came, by name and version' '[f["fact"] for f in o["new"]["packages"]] == ["pip demo 1.2.345"] and not o["gone"]["packages"]'
-rm -rf "$state/sessions/$("$bin/vitrine" ps --state "$state" --json | python3 -c 'import json, sys; print(next(s["id"] for s in json.load(sys.stdin) if s["name"] == "package"))')"
+package=$("$bin/vitrine" ps --state "$state" --json | python3 -c 'import json, sys; print(next(s["id"] for s in json.load(sys.stdin) if s["name"] == "package"))')
+[ -z "$package" ] || rm -rf "$state/sessions/$package"
 
 ask stats one --json >"$work/json"
 json 'stats: every record is of a kind' 'sum(o["kinds"].values()) == o["records"]'
