@@ -19,7 +19,7 @@ s = socket.socket(); s.bind(("127.0.0.1", 8099)); s.listen()
 def serve():
     c, _ = s.accept(); c.recv(100); c.send(b"r" * 1000); c.close()
 t = threading.Thread(target=serve); t.start()
-c = socket.create_connection(("127.0.0.1", 8099)); c.send(open("/workspace/input.txt", "rb").read() * 10); c.recv(2000); c.close(); t.join()
+c = socket.create_connection(("127.0.0.1", 8099)); c.send(open("/workspace/input.txt", "rb").read() * 10); c.recv(2000); c.recv(1); c.close(); t.join()
 try: socket.create_connection(("127.0.0.1", 9))
 except OSError: pass
 '
