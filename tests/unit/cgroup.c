@@ -1,38 +1,12 @@
 /* Control groups: made, emptied, removed, and not taken from under another daemon. */
-#include "../../supervisor/sandbox/cgroup.h"
 
-#include "enclosure.h"
+#include "cgroup_place.h"
 
 #include <sys/prctl.h>
 
-struct place {
-	struct cgroup_root root;
-	char name[32];
-	int fd;
-	uint64_t id;
-};
-
 static int open_place(void **state)
 {
-	static struct place p;
-	char error[512];
-
-	int r = cgroup_root_open(&p.root, error);
-	if (r < 0)
-		return r;
-	snprintf(p.name, sizeof(p.name), "test-%d", getpid());
-	*state = &p;
-	return cgroup_make(p.root.fd, p.name, 12345, &p.fd, &p.id);
-}
-
-static int close_place(void **state)
-{
-	struct place *p = *state;
-
-	close(p->fd);
-	int r = sandbox_remove_leftover(&p->root, p->name);
-	cgroup_root_close(&p->root);
-	return r;
+	return open_place_owned(state, 12345);
 }
 
 static void is_owned_only_where_it_has_to_be(void **state)

@@ -1,41 +1,15 @@
 /* Limits that cgroups hold: set where the host has the controllers, hit, counted and removed. */
 #include "../../supervisor/sandbox/limits.h"
 
-#include "../../supervisor/sandbox/cgroup.h"
 #include "../../supervisor/sandbox/cgroup1.h"
-#include "enclosure.h"
+#include "cgroup_place.h"
 
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-struct place {
-	struct cgroup_root root;
-	char name[32];
-	int fd;
-	uint64_t id;
-};
-
 static int open_place(void **state)
 {
-	static struct place p;
-	char error[512];
-
-	int r = cgroup_root_open(&p.root, error);
-	if (r < 0)
-		return r;
-	snprintf(p.name, sizeof(p.name), "test-limits-%d", getpid());
-	*state = &p;
-	return cgroup_make(p.root.fd, p.name, 0, &p.fd, &p.id);
-}
-
-static int close_place(void **state)
-{
-	struct place *p = *state;
-
-	close(p->fd);
-	int r = sandbox_remove_leftover(&p->root, p->name);
-	cgroup_root_close(&p->root);
-	return r;
+	return open_place_owned(state, 0);
 }
 
 /* Is there a v1 cgroup of that name? */
