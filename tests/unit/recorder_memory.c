@@ -15,13 +15,12 @@
 /* Shared with the recorder, which is a child: how many allocations are left until one fails; 0:
  * none. */
 static atomic_long *left;
+static pid_t test_pid; /* what the test itself allocates does not count */
 
 #if !IS_SANITIZED
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *memory, size_t size);
-
-static pid_t test_pid;
 
 static bool fails(void)
 {
