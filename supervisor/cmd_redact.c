@@ -185,7 +185,7 @@ static int test_file(const struct redact_options *o, const struct rules_in_force
 		fprintf(stderr, "vitrine redact: %s: %s\n", path, strerror(-e));
 	if (e == 0)
 		e = switch_off(r, rules, &o->off);
-	if (e == 0) {
+	if (e == 0 && text) {
 		e = test_text(r, (struct bytes){text, size});
 		if (e < 0)
 			fprintf(stderr, "vitrine redact: %s: %s\n", path, strerror(-e));

@@ -8,8 +8,8 @@
 /* The value that is at fault: a setting's own, or of a member or item below it. */
 struct setting_place {
 	const json_t *value;
-	const char *member; /* of an object; borrowed */
-	size_t item;	    /* of an array, from 1; 0: none */
+	const char *member;  /* of an object; borrowed */
+	size_t item;	     /* of an array, from 1; 0: none */
 	const char *allowed; /* in its place, in words; NULL: what the type says */
 };
 

@@ -27,7 +27,7 @@ enum setting_type {
 	SETTING_LISTEN,	       /* where metrics are served, see metrics/listen.h */
 	SETTING_USERS,	       /* an object of grants, see grant.h */
 	SETTING_RULES,	       /* an array of at most .max objects, see redact/rules.h */
-	SETTING_SECRETS, /* an array of at most .max secrets, see secret_setting.h */
+	SETTING_SECRETS,       /* an array of at most .max secrets, see secret_setting.h */
 };
 
 struct setting {

@@ -45,6 +45,7 @@ measure() {
 	"$bin/vitrine-export" --config "$work/export.json" 2>"$work/log" &
 	peer=$!
 	while [ "$("$bin/vitrine-export" --config "$work/export.json" status --json | sed 's/.*"pending":\([0-9]*\).*/\1/')" != 0 ]; do sleep 0.3; done
+	# shellcheck disable=SC2046
 	set -- $(cost $peer)
 	kill $peer
 	wait $peer || :
