@@ -2,6 +2,7 @@
 # export.sh BIN TESTS [RECORDS]: what sinks cost, against a receiver that looks at nothing: records and MiB a second of
 # processor time, and the most memory. Beside them rsyslog, reading the same records as lines from a file. Run by
 # `make bench-export`, from the top of the tree.
+# shellcheck disable=SC2046
 set -eu
 bin=$1
 tests=$2
@@ -45,7 +46,6 @@ measure() {
 	"$bin/vitrine-export" --config "$work/export.json" 2>"$work/log" &
 	peer=$!
 	while [ "$("$bin/vitrine-export" --config "$work/export.json" status --json | sed 's/.*"pending":\([0-9]*\).*/\1/')" != 0 ]; do sleep 0.3; done
-	# shellcheck disable=SC2046
 	set -- $(cost $peer)
 	kill $peer
 	wait $peer || :

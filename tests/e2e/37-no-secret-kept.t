@@ -1,6 +1,7 @@
 #!/bin/sh
 # The whole promise at once: a generator plants a secret in every form, in every place, split at every byte over two writes, two
 # arguments and two names that are asked for. Then all that vitrine wrote, sent and still has in memory is searched.
+# shellcheck disable=SC2089,SC2090
 . "$(dirname "$0")/lib.sh"
 need_root
 
