@@ -16,6 +16,7 @@
 #include "session.h"
 #include "record/crash.h"
 
+#include "record/cleanup.h"
 #include "record/jansson_cleanup.h"
 #include "session_state.h"
 
@@ -46,8 +47,9 @@ void session_free(struct session *s)
 	free(s->phases);
 	session_request_free(&s->request);
 	manifest_free(&s->manifest);
-	if (s->dir_fd >= 0)
-		close(s->dir_fd);
+	sd_event_source_disable_unref(s->settle);
+	cleanup_close_fd(&s->manifest_fd);
+	cleanup_close_fd(&s->dir_fd);
 	free(s);
 }
 
@@ -194,7 +196,7 @@ static struct session *new_session(struct host *h)
 		return NULL;
 	s->host = h;
 	s->phases = h->config.is_debugged ? phases_new() : NULL;
-	s->dir_fd = s->slot_fd = s->request.workspace_fd = -1;
+	s->dir_fd = s->manifest_fd = s->slot_fd = s->request.workspace_fd = -1;
 	s->template = TEMPLATE_USE_NONE;
 	s->streams = (struct streams)STREAMS_NONE;
 	s->started_boot_ns = session_clock_ns(CLOCK_BOOTTIME);
@@ -236,6 +238,7 @@ int session_start(struct host *h, struct session_request *request, const struct 
 	crash_point();
 	tell_recorder(s);
 	crash_point();
+	session_sign(s);
 	*ret_session = s;
 	return 0;
 }

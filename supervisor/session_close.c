@@ -175,7 +175,7 @@ void session_count_missed(struct session *s)
 {
 	if (!s->is_watched || s->has_missed)
 		return;
-	s->missed = sensors_missed(s->host->sensors) - s->missed_before;
+	s->missed = host_missed(s->host) - s->missed_before;
 	s->has_missed = true;
 }
 

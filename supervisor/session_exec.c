@@ -45,6 +45,11 @@ void session_finish_exec(struct session *s)
 	session_limits_stop(s);
 	int r = sandbox_kill(s->sandbox, ended_by_itself(&v) ? SESSION_EXEC : 0);
 
+	/* It dies while the recorder takes what the command wrote. */
+	if (r == 0 && ended_by_itself(&v)) {
+		sandbox_doom(s->sandbox);
+		s->is_doomed = true;
+	}
 	session_limits_look(s);
 	session_measure(s, &v);
 	phases_mark(s->phases, "killed");
@@ -55,11 +60,6 @@ void session_finish_exec(struct session *s)
 	recorder_close_exec(s->host->recorder, s->manifest.id, SESSION_EXEC, verdict_fields(&v));
 
 	crash_point();
-	/* While the recorder takes what the command wrote. */
-	if (r == 0 && ended_by_itself(&v)) {
-		sandbox_doom(s->sandbox);
-		s->is_doomed = true;
-	}
 	session_count_missed(s);
 	phases_mark(s->phases, "emptied");
 }

@@ -13,6 +13,7 @@
 #include "record/jansson_cleanup.h"
 #include "session_key.h"
 #include "slot.h"
+#include "spare_dirs.h"
 #include "template_store.h"
 #include "workspace.h"
 
@@ -56,12 +57,11 @@ static int make_manifest(struct session *s)
 static int make_directory(struct session *s, struct fault *f)
 {
 	struct host *h = s->host;
-	const struct session_dir_owner owner = {
-		.uid = h->recorder_uid,
-		.gid = h->has_readers ? h->readers_gid : h->recorder_gid,
-		.group_reads = h->has_readers,
-	};
-	int r = session_dir_create(h->sessions_fd, &owner, s->manifest.id, &s->dir_fd);
+	const struct session_dir_owner owner = host_session_owner(h);
+	struct session_dir dir = SESSION_DIR_NONE;
+	int r = spare_dirs_take(h->spare_dirs, h->sessions_fd, &owner, s->manifest.id, &dir);
+	s->dir_fd = dir.fd;
+	s->manifest_fd = dir.manifest_fd;
 	if (r < 0)
 		return fault_set(f, r, "state", "state directory %s: %s", h->config.state,
 				 strerror(-r));
@@ -257,7 +257,7 @@ static int start_watch(struct session *s, struct fault *f)
 		return fail(s, f, "sensors", r, why.text);
 
 	s->cgroup = sandbox_info(s->sandbox)->cgroup;
-	s->missed_before = sensors_missed(h->sensors);
+	s->missed_before = h->missed_seen;
 	sensors_deny(h->sensors, &s->request.policy.syscalls.denied);
 	r = sensors_open_session(h->sensors, &subject, &s->watch);
 	if (r < 0) {
@@ -422,15 +422,18 @@ static int open_bare(struct session *s)
 				     &s->request.secrets, key);
 }
 
-/* Where there was nothing to wait for the key is made while the recorder opens the record. */
-static int sign_record(struct session *s)
+/* What can be done while the recorder opens the record. */
+void session_sign(struct session *s)
 {
 	cleanup(json) json_t *key = NULL;
-	int r = session_key_make(s->host, s->manifest.id, &key);
 
+	if (s->is_bare || s->is_signed)
+		return;
+	int r = session_key_make(s->host, s->manifest.id, &key);
+	r = r < 0 ? key_missing(s, r) : recorder_sign(s->host->recorder, s->manifest.id, key);
+	phases_mark(s->phases, "signed");
 	if (r < 0)
-		return key_missing(s, r);
-	return recorder_sign(s->host->recorder, s->manifest.id, key);
+		session_decide_failed(s, "key", r, NULL);
 }
 
 int session_open_record(struct session *s)
@@ -461,10 +464,7 @@ int session_open_record(struct session *s)
 	int r = recorder_open(s->host->recorder, &open);
 	if (r < 0)
 		return r;
+	s->is_signed = key != NULL;
 	session_follow_building(s);
-	r = key ? 0 : sign_record(s);
-	phases_mark(s->phases, "signed");
-	if (r < 0)
-		session_decide_failed(s, "key", r, NULL);
 	return 0;
 }

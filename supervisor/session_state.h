@@ -37,6 +37,7 @@ struct session {
 	struct ucred asker;
 	struct manifest manifest; /* .id is the session's */
 	int dir_fd;		  /* its directory, locked */
+	int manifest_fd;	  /* its manifest, until that is on disk */
 	int slot_fd;		  /* holds .slot */
 	uint32_t slot;
 	struct template_use template; /* .root_fd -1: the host's system */
@@ -51,6 +52,7 @@ struct session {
 	struct streams streams;
 	enum session_stage stage;
 	bool is_open;	 /* the record */
+	bool is_signed;	 /* it has the key that signs it */
 	bool is_told;	 /* the recorder knows the command */
 	bool is_ready;	 /* and the sandbox stands */
 	bool is_bare;	 /* only its journal is open: nothing runs */
@@ -64,6 +66,7 @@ struct session {
 	struct session_limits limits;
 	int signal_sent; /* the last one that was asked for, and by whom */
 	const char *signal_by;
+	sd_event_source *settle;    /* until the manifest gets onto the disk */
 	sd_event_source *building;  /* until the sandbox is ready */
 	sd_event_source *statuses;  /* of the sandbox */
 	sd_event_source *drain;	    /* runs while a killed command's output is still delivered */
@@ -85,13 +88,16 @@ void session_tear_down(struct session *s);
 void session_remove_sandbox(struct session *s);
 /* Open the record: all of it, or with session.is_bare only the journal. */
 int session_open_record(struct session *s);
+/* The recorder was told all it needs to know of it, and is at work: give it the key, unless it has
+ * one. What fails is in the verdict. */
+void session_sign(struct session *s);
 
 /* session_settle.c */
 
 /* Write the manifest, and have it put on disk; at the end the ledger with it. Nothing waits for
  * that, and @s may be freed meanwhile. 0 or -errno. */
-int session_settle_start(const struct session *s);
-int session_settle_end(const struct session *s);
+int session_settle_start(struct session *s);
+int session_settle_end(struct session *s);
 
 /* session_fields.c: objects for recorder_event; NULL when out of memory. */
 

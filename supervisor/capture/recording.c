@@ -154,7 +154,7 @@ int recording_new(struct recording_host *host, const struct recording_options *o
 		e = recording_open_ring(r);
 	}
 	if (e < 0) {
-		recording_close_ring(r);
+		recording_leave_ring(r);
 		leave_descriptors(r);
 		recording_free(r);
 		return e;
@@ -190,7 +190,8 @@ void recording_free(struct recording *r)
 		return;
 	for (size_t i = 0; i < RECORDING_EXECS; i++)
 		free_exec(&r->execs[i]);
-	recording_close_ring(r);
+	recording_leave_ring(r);
+	recording_free_capture(r);
 	close_descriptor(&r->options.ring_fd);
 	close_descriptor(&r->options.freeze_fd);
 	close_descriptor(&r->options.fanotify_fd);
@@ -538,12 +539,14 @@ int recording_close(struct recording *r, json_t *fields, struct recording_end *r
 	} else {
 		end.lost = lost_in(r->verdict);
 	}
-	recording_close_ring(r);
+	recording_leave_ring(r);
 
 	if (end.error == 0)
 		end.error = -recording_commit(r);
 	end.records = journal_next_seq(r->journal) - 1; /* they are numbered from 1 */
 	end.journal = take(r->journal);
+	end.fanotify_fd = r->options.fanotify_fd;
+	r->options.fanotify_fd = -1;
 	end.verdict = take(r->verdict);
 	*ret_end = end;
 	return 0;

@@ -142,6 +142,7 @@ struct recording_end {
 	json_t *verdict; /* owned; fields of session.end as written; NULL if it could not be */
 	int error;	 /* 0, or the errno for which the journal is not whole */
 	struct journal *journal; /* owned: to be closed, which may take long */
+	int fanotify_fd;	 /* owned: the same */
 };
 
 /* Drain to the end, write what is still open, the account and session.end with @fields. 0 or

@@ -390,19 +390,23 @@ int recording_open_ring(struct recording *r)
 	return e < 0 ? e : start_freezer(r);
 }
 
-void recording_close_ring(struct recording *r)
+void recording_leave_ring(struct recording *r)
 {
 	r->ring_source = sd_event_source_disable_unref(r->ring_source);
 	if (r->freeze)
 		freezer_remove(r->host->freezer, r->freeze);
 	r->freeze = NULL;
+	/* What still stands in the ring of a session with secrets is not kept mapped. */
+	kept_rings_give(r->host->rings, r->has_secrets ? 0 : r->options.ring_id, &r->ring);
+	r->has_ring = false;
+}
+
+void recording_free_capture(struct recording *r)
+{
 	capture_free(r->capture);
 	join_free(r->join);
 	account_free(r->account);
-	/* What still stands in the ring of a session with secrets is not kept mapped. */
-	kept_rings_give(r->host->rings, r->has_secrets ? 0 : r->options.ring_id, &r->ring);
 	r->capture = NULL;
 	r->join = NULL;
 	r->account = NULL;
-	r->has_ring = false;
 }

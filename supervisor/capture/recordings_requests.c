@@ -291,7 +291,7 @@ static int serve_close(struct call *c)
 	recordings_remove(c->all, c->recording);
 	recording_free(c->recording);
 	*closing = (struct closing){c->all, json_incref(c->reply), end.error};
-	closer_add(c->all->closer, end.journal, on_journal_closed, closing);
+	closer_add(c->all->closer, end.journal, end.fanotify_fd, on_journal_closed, closing);
 	return 0;
 }
 
