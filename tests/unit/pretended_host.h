@@ -255,10 +255,15 @@ void sensors_forget_death(struct sensors *s, uint64_t cgroup)
 	(void)s, (void)cgroup;
 }
 
-uint64_t sensors_missed(struct sensors *s)
+uint64_t host_missed(struct host *h)
 {
-	(void)s;
+	(void)h;
 	return 0;
+}
+
+struct session_dir_owner host_session_owner(const struct host *h)
+{
+	return (struct session_dir_owner){.uid = h->recorder_uid, .gid = h->recorder_gid};
 }
 
 const char *const *sensors_names(const struct sensors *s)
