@@ -256,9 +256,11 @@ int recorder_resize(struct recorder *r, const char *session, uint32_t exec, uint
 			    NULL);
 }
 
-int recorder_discard(struct recorder *r, const char *session)
+int recorder_discard(struct recorder *r, const char *session, uint32_t exec)
 {
-	return send_message(r, json_pack("{s:s, s:s}", "request", "discard", "session", session),
+	return send_message(r,
+			    json_pack("{s:s, s:s, s:I}", "request", "discard", "session", session,
+				      "exec", (json_int_t)exec),
 			    NULL);
 }
 
@@ -356,6 +358,7 @@ int recorder_receive(struct recorder *r, struct recorder_message *ret_message)
 		return e;
 	struct recorder_message m = {
 		.word = find_word(raw.body),
+		.exec = (uint32_t)get_number(raw.body, "exec"),
 		.error = (int)(get_number(raw.body, "errno") & 4095),
 		.ended = json_is_true(json_object_get(raw.body, "ended")),
 		.records = get_number(raw.body, "records"),

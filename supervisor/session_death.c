@@ -16,12 +16,13 @@ static bool is_out_of_memory(const struct session *s, const struct death *death)
 	       session_limits_untold(s, SANDBOX_MEMORY) > 0;
 }
 
-static void name_sender(const struct session *s, const struct death *death, struct verdict *ended)
+static void name_sender(const struct session_exec *x, const struct death *death,
+			struct verdict *ended)
 {
 	switch (death->sender) {
 	case SENDER_SUPERVISOR:
-		ended->by = s->signal_sent && s->signal_sent == ended->signal ? s->signal_by
-									      : "vitrined";
+		ended->by = x && x->signal_sent && x->signal_sent == ended->signal ? x->signal_by
+										   : "vitrined";
 		break;
 	case SENDER_PROCESS:
 		ended->by = "process";
@@ -38,8 +39,9 @@ static void name_sender(const struct session *s, const struct death *death, stru
 	ended->sender_start_ns = death->sender_start_ns;
 }
 
-void session_explain_death(struct session *s, uint64_t cgroup, struct verdict *ended)
+void session_explain_death(struct session *s, const struct session_exec *x, struct verdict *ended)
 {
+	uint64_t cgroup = x ? x->cgroup : sandbox_info(s->sandbox)->cgroup;
 	const struct limit_values *l = &s->request.policy.limits;
 	struct death death;
 
@@ -51,5 +53,5 @@ void session_explain_death(struct session *s, uint64_t cgroup, struct verdict *e
 		*ended = (struct verdict){
 			.reason = VERDICT_LIMIT, .limit = "file_size", .signal = SIGXFSZ};
 	else
-		name_sender(s, &death, ended);
+		name_sender(x, &death, ended);
 }

@@ -29,11 +29,15 @@ static const struct {
 	[SANDBOX_IO] = {"io", WIRE_LIMIT_COUNT},
 };
 
+/* A session that had one command knows whose hit it was. */
 static void record_hit(struct session *s, const char *limit, uint64_t value, uint64_t count)
 {
-	recorder_event(s->host->recorder, s->manifest.id, "limit",
-		       json_pack("{s:i, s:s, s:I, s:I}", "exec", SESSION_EXEC, "limit", limit,
-				 "value", (json_int_t)value, "count", (json_int_t)count));
+	json_t *fields = json_pack("{s:s, s:I, s:I}", "limit", limit, "value", (json_int_t)value,
+				   "count", (json_int_t)count);
+
+	if (fields && s->last_exec == SESSION_EXEC)
+		json_object_set_new(fields, "exec", json_integer(SESSION_EXEC));
+	recorder_event(s->host->recorder, s->manifest.id, "limit", fields);
 }
 
 /* ---- what the kernel counts ---- */
@@ -108,10 +112,11 @@ static int on_wall(sd_event_source *source, uint64_t now_us, void *context)
 	return 0;
 }
 
-void session_limits_output(struct session *s)
+void session_limits_output(struct session *s, uint32_t exec)
 {
 	struct verdict over = {.reason = VERDICT_LIMIT, .limit = "output"};
 
+	(void)exec;
 	if (s->stage != SESSION_WORKING && s->stage != SESSION_DRAINING)
 		return;
 	record_hit(s, "output", s->request.policy.limits.output_bytes, 1);

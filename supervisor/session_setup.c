@@ -22,8 +22,6 @@
 #include <string.h>
 #include <time.h>
 
-#define AGENT_UID 1000
-
 /* The step, the error and the words of a failure, for the client and for the record. */
 static int fail(struct session *s, struct fault *f, const char *step, int error, const char *text)
 {
@@ -275,12 +273,11 @@ static int start_watch(struct session *s, struct fault *f)
 
 static int open_streams(struct session *s, const int fds[3], struct fault *f)
 {
-	uid_t owner = sandbox_info(s->sandbox)->uid_base;
 	struct fault why = {0};
+	int r = 0;
 
-	if (strcmp(s->request.policy.user, "root") != 0)
-		owner += AGENT_UID;
-	int r = streams_open(fds, s->request.tty, owner, &s->streams, &why);
+	if (s->request.has_command)
+		r = s->main ? exec_open_streams(s->main, fds, &why) : -ENOMEM;
 	return r < 0 ? fail(s, f, "streams", r, why.text) : 0;
 }
 
@@ -298,7 +295,10 @@ static bool take_from_pool(struct session *s)
 	s->slot = lease.slot;
 	s->slot_fd = lease.slot_fd;
 	s->sandbox = lease.sandbox;
-	s->exec_cgroup = lease.exec_cgroup;
+	if (s->main)
+		s->main->cgroup = lease.exec_cgroup;
+	else
+		sandbox_kill(s->sandbox, SESSION_EXEC);
 	return true;
 }
 
@@ -382,14 +382,13 @@ void session_tear_down(struct session *s)
 	s->building = sd_event_source_disable_unref(s->building);
 	s->statuses = sd_event_source_disable_unref(s->statuses);
 	s->disk_wait = sd_event_source_disable_unref(s->disk_wait);
-	s->drain = sd_event_source_disable_unref(s->drain);
 	session_limits_stop(s);
 	session_limits_free(s);
-	streams_close(&s->streams);
 	if (s->sandbox)
 		sandbox_kill(s->sandbox, 0);
+	while (s->execs)
+		exec_abandon(s->execs);
 	if (s->is_watched) {
-		sensors_forget_death(h->sensors, s->exec_cgroup);
 		sensors_close_session(h->sensors, s->cgroup, s->watch.slot);
 		s->is_watched = false;
 		host_unwatch(h);

@@ -41,7 +41,7 @@ static void tell_lost(struct recording *r)
 	if (r->options.on_loss != ON_LOSS_KILL || r->told_lost)
 		return;
 	r->told_lost = true;
-	r->host->notice(r->host->notice_context, r->session, RECORDING_LOST, 0);
+	r->host->notice(r->host->notice_context, r->session, RECORDING_LOST, 0, 0);
 }
 
 /* A hole shows only when what is behind it is read; to kill, the kernel's count is enough. */
@@ -166,7 +166,7 @@ static int drain_up_to(struct recording *r, uint64_t limit, enum ring_state *ret
 static void give_up_ring(struct recording *r)
 {
 	r->has_ring = false;
-	r->host->notice(r->host->notice_context, r->session, RECORDING_TROUBLE, EBADMSG);
+	r->host->notice(r->host->notice_context, r->session, RECORDING_TROUBLE, EBADMSG, 0);
 }
 
 bool recording_drain_ring(struct recording *r)

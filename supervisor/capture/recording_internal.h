@@ -68,7 +68,7 @@ struct recording {
 	struct json_buffer line;
 	json_t *verdict;
 	struct recording_exec execs[RECORDING_EXECS];
-	bool is_discarding;
+	struct output_budget output; /* of all commands */
 	struct exec_totals totals; /* of the commands that ended */
 	struct recording_usage usage;
 };

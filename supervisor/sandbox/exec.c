@@ -21,11 +21,11 @@
 #define TERMINAL_TIMEOUT_MS 10000
 #define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
-static struct sandbox_exec *find_exec(struct sandbox *s, uint32_t exec)
+static struct sandbox_exec *find_exec(const struct sandbox *s, uint32_t exec)
 {
 	for (size_t i = 0; i < INIT_COMMANDS_MAX; i++)
 		if (s->execs[i].exec == exec)
-			return &s->execs[i];
+			return (struct sandbox_exec *)&s->execs[i];
 	return NULL;
 }
 
@@ -334,4 +334,14 @@ int sandbox_resize(struct sandbox *s, uint32_t exec, uint16_t columns, uint16_t 
 	if (!e || e->tty_fd < 0)
 		return -ENOENT;
 	return ioctl(e->tty_fd, TIOCSWINSZ, &size) < 0 ? -errno : 0;
+}
+
+int sandbox_exec_usage(const struct sandbox *s, uint32_t exec, uint64_t *ret_cpu_ns,
+		       uint64_t *ret_memory_peak)
+{
+	const struct sandbox_exec *e = exec ? find_exec(s, exec) : NULL;
+
+	if (!e || e->killed)
+		return -ENOENT;
+	return cgroup_usage(e->cgroup_fd, ret_cpu_ns, ret_memory_peak);
 }

@@ -211,7 +211,10 @@ int sandbox_limit_hits(const struct sandbox *s, enum sandbox_controller c, uint6
  * is unknown. */
 bool sandbox_is_full(const struct sandbox *s, bool *ret_inodes);
 
-/* cpu time and processes so far, from the cgroup. */
+/* cpu time and memory so far, from the cgroup of one command. */
+int sandbox_exec_usage(const struct sandbox *s, uint32_t exec, uint64_t *ret_cpu_ns,
+		       uint64_t *ret_memory_peak);
+/* The same of all of it. */
 int sandbox_usage(struct sandbox *s, uint64_t *ret_cpu_ns, uint64_t *ret_memory_peak);
 
 /* Kill, reap, remove the cgroups, drop the mounts. NULL is allowed. */

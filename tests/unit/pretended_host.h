@@ -198,6 +198,15 @@ int sandbox_usage(struct sandbox *s, uint64_t *ret_cpu_ns, uint64_t *ret_memory_
 	return 0;
 }
 
+int sandbox_exec_usage(const struct sandbox *s, uint32_t exec, uint64_t *ret_cpu_ns,
+		       uint64_t *ret_memory_peak)
+{
+	(void)s;
+	*ret_cpu_ns = exec;
+	*ret_memory_peak = 10 * exec;
+	return 0;
+}
+
 int sandbox_limit_hits(const struct sandbox *s, enum sandbox_controller c, uint64_t *ret_hits)
 {
 	(void)s;
@@ -342,9 +351,9 @@ int recorder_resize(struct recorder *r, const char *session, uint32_t exec, uint
 	return call("tell-resize");
 }
 
-int recorder_discard(struct recorder *r, const char *session)
+int recorder_discard(struct recorder *r, const char *session, uint32_t exec)
 {
-	(void)r, (void)session;
+	(void)r, (void)session, (void)exec;
 	return call("discard");
 }
 

@@ -321,7 +321,7 @@ static void no_secret_is_in_the_fields(void **state)
 
 	assert_int_equal(start(b, &f), 0);
 	cleanup(json) json_t *first = session_start_fields(b->session);
-	cleanup(json) json_t *second = session_exec_fields(b->session);
+	cleanup(json) json_t *second = session_exec_fields(b->session->main);
 	cleanup(free) char *texts[2] = {json_dumps(first, 0), NULL};
 	cleanup(free) char *exec = json_dumps(second, 0);
 
