@@ -362,6 +362,9 @@ int exec_tell(struct session_exec *x, struct fault *f)
 
 	if (r < 0)
 		return fault_set(f, r, "cgroup", "cgroup: %s", strerror(-r));
+	r = sandbox_begin_exec(s->sandbox, x->number);
+	if (r < 0)
+		return fault_set(f, r, "sandbox", "sandbox: %s", strerror(-r));
 	r = recorder_exec(s->host->recorder, s->manifest.id, x->number, x->cgroup, &x->streams,
 			  x->request->tty);
 	return r < 0 ? fault_set(f, r, "record", "record: %s", strerror(-r)) : 0;

@@ -238,12 +238,8 @@ static int become_command(const struct init_request *request, const struct paylo
 			  int *streams, const struct sock_fprog *filter, int words,
 			  unsigned *ret_step)
 {
-	*ret_step = SETUP_start;
-	int r = start_session();
-	if (r < 0)
-		return r;
 	*ret_step = SETUP_identity;
-	r = become_user(request->as_root);
+	int r = become_user(request->as_root);
 	if (r < 0)
 		return r;
 	*ret_step = SETUP_terminal;
@@ -269,44 +265,64 @@ static int become_command(const struct init_request *request, const struct paylo
 	return lookup_and_execute(payload->argv, payload->env);
 }
 
-static _Noreturn void run(const struct init_request *request, const struct payload *payload,
-			  const struct message_fds *fds, const struct sock_fprog *filter, int words)
+/* What it takes is init's to give; nobody else has the other end. */
+static int take_command(const struct sock_fprog *filter, int words, unsigned *ret_step)
+{
+	cleanup(message_fds) struct message_fds fds = {.count = 0};
+	cleanup(payload) struct payload payload = {.cwd = "/"};
+	int streams[3] = {-1, -1, -1};
+	struct init_request request;
+
+	*ret_step = SETUP_start;
+	int r = start_session();
+	if (r == 0)
+		r = message_receive(words, true, &request, sizeof(request), &fds);
+	if (r == 0 && fds.count != (size_t)(request.tty ? INIT_EXEC_STDIN : INIT_EXEC_COUNT))
+		r = -EBADMSG;
+	if (r == 0)
+		r = payload_open(&request, fds.fd[INIT_EXEC_PAYLOAD], &payload);
+	if (r < 0)
+		return r;
+	if (!request.tty)
+		memcpy(streams, fds.fd + INIT_EXEC_STDIN, sizeof(streams));
+	return become_command(&request, &payload, streams, filter, words, ret_step);
+}
+
+static _Noreturn void run(const struct sock_fprog *filter, int words)
 {
 	struct command_word word = {.kind = COMMAND_FAILED};
-	int streams[3] = {-1, -1, -1};
 
-	if (!request->tty)
-		memcpy(streams, fds->fd + INIT_EXEC_STDIN, sizeof(streams));
-	word.error = -become_command(request, payload, streams, filter, words, &word.step);
+	word.error = -take_command(filter, words, &word.step);
 	message_send(words, &word, sizeof(word), NULL, 0);
 	_exit(127);
 }
 
 /* ---- in init ---- */
 
-int command_start(const struct init_request *request, const struct message_fds *fds,
-		  const struct sock_fprog *filter, pid_t *ret_pid, int *ret_words)
+int command_begin(int cgroup_fd, const struct sock_fprog *filter, pid_t *ret_pid, int *ret_words)
 {
-	cleanup(payload) struct payload payload = {.cwd = "/"};
 	int words[2];
 
-	if (fds->count != (size_t)(request->tty ? INIT_EXEC_STDIN : INIT_EXEC_COUNT))
-		return -EBADMSG;
-	int r = payload_open(request, fds->fd[INIT_EXEC_PAYLOAD], &payload);
-	if (r < 0)
-		return r;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, words) < 0)
 		return -errno;
 	cleanup(close_fd) int ours = words[0];
 	cleanup(close_fd) int theirs = words[1];
 
-	pid_t pid = clone_process(CLONE_INTO_CGROUP, fds->fd[INIT_EXEC_CGROUP], NULL);
+	pid_t pid = clone_process(CLONE_INTO_CGROUP, cgroup_fd, NULL);
 	if (pid < 0)
 		return pid == -ENOENT || pid == -ENODEV ? -ECANCELED : pid;
-	if (pid == 0)
-		run(request, &payload, fds, filter, theirs);
-
+	if (pid == 0) {
+		cleanup_close_fd(&ours);
+		run(filter, theirs);
+	}
 	*ret_pid = pid;
 	*ret_words = take_fd(ours);
 	return 0;
+}
+
+int command_give(int words, const struct init_request *request, const struct message_fds *fds)
+{
+	int r = message_send(words, request, sizeof(*request), fds->fd, fds->count);
+
+	return r == -EPIPE || r == -ECONNRESET ? 0 : r;
 }

@@ -48,6 +48,19 @@ int sandbox_prepare_exec(struct sandbox *s, uint32_t exec, uint64_t *ret_cgroup)
 	return 0;
 }
 
+int sandbox_begin_exec(struct sandbox *s, uint32_t exec)
+{
+	struct init_request request = {.kind = INIT_BEGIN, .exec = exec};
+	struct sandbox_exec *e = exec ? find_exec(s, exec) : NULL;
+
+	if (!e)
+		return -ENOENT;
+	int r = e->asked ? 0
+			 : message_send(s->control_fd, &request, sizeof(request), &e->cgroup_fd, 1);
+	e->asked = r == 0;
+	return r;
+}
+
 static size_t strings_bytes(const char *const *strings, uint32_t *ret_count)
 {
 	size_t bytes = 0;
@@ -216,13 +229,16 @@ int sandbox_exec(struct sandbox *s, const struct sandbox_command *command, int *
 		.file_size_bytes = s->limits.asked.file_size_bytes,
 	};
 	cleanup(close_fd) int payload = -1;
-	int r = make_payload(command, &request, &payload);
+	int r = sandbox_begin_exec(s, command->exec);
+	if (r == 0)
+		r = make_payload(command, &request, &payload);
 	if (r < 0)
 		return sandbox_fail(ret_error, SETUP_start, r, "%s", "");
 
 	const int fds[INIT_EXEC_COUNT] = {
-		[INIT_EXEC_PAYLOAD] = payload,		 [INIT_EXEC_CGROUP] = e->cgroup_fd,
-		[INIT_EXEC_STDIN] = command->stdin_fd,	 [INIT_EXEC_STDOUT] = command->stdout_fd,
+		[INIT_EXEC_PAYLOAD] = payload,
+		[INIT_EXEC_STDIN] = command->stdin_fd,
+		[INIT_EXEC_STDOUT] = command->stdout_fd,
 		[INIT_EXEC_STDERR] = command->stderr_fd,
 	};
 	r = message_send(s->control_fd, &request, sizeof(request), fds,
@@ -230,7 +246,6 @@ int sandbox_exec(struct sandbox *s, const struct sandbox_command *command, int *
 	if (r < 0)
 		return sandbox_fail(ret_error, SETUP_start, r, "%s", "");
 	crash_point();
-	e->asked = true;
 	if (command->tty)
 		return wait_terminal(s, e, ret_tty_master, ret_error);
 	*ret_tty_master = -1;

@@ -17,14 +17,14 @@ enum init_descriptor {
 };
 
 enum init_request_kind {
-	INIT_EXEC,   /* descriptors: enum init_exec_fd */
+	INIT_BEGIN,  /* make the process of command exec; descriptor: its cgroup */
+	INIT_EXEC,   /* what that process waits for; descriptors: enum init_exec_fd */
 	INIT_SIGNAL, /* to the first process of command exec */
 };
 
 enum init_exec_fd {
 	INIT_EXEC_PAYLOAD, /* memfd: argv, env, cwd, each closed by a NUL, in this order */
-	INIT_EXEC_CGROUP,
-	INIT_EXEC_STDIN, /* the three only without a terminal */
+	INIT_EXEC_STDIN,   /* the three only without a terminal */
 	INIT_EXEC_STDOUT,
 	INIT_EXEC_STDERR,
 	INIT_EXEC_COUNT,

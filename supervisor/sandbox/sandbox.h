@@ -165,6 +165,13 @@ struct sandbox_command {
 int sandbox_prepare_exec(struct sandbox *s, uint32_t exec, uint64_t *ret_cgroup);
 
 /*
+ * Have pid 1 make the process of a prepared command, which waits for what to execute; sandbox_exec
+ * does that too where it was not done. The sensors have to watch the session by then: what
+ * processes they saw no birth of does is the session's own. 0 or -errno.
+ */
+int sandbox_begin_exec(struct sandbox *s, uint32_t exec);
+
+/*
  * Ask pid 1 to start a prepared command; the answer comes as a status. With tty the master of a new
  * pty of the session's own devpts arrives in @ret_tty_master (owned by the caller), else it is -1.
  * 0 or -errno.

@@ -139,6 +139,13 @@ int sandbox_prepare_exec(struct sandbox *s, uint32_t exec, uint64_t *ret_cgroup)
 	return call("prepare");
 }
 
+int sandbox_begin_exec(struct sandbox *s, uint32_t exec)
+{
+	(void)s;
+	assert_int_equal(exec, 1);
+	return call("begin");
+}
+
 int sandbox_exec(struct sandbox *s, const struct sandbox_command *command, int *ret_tty_master,
 		 struct sandbox_error *ret_error)
 {

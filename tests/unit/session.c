@@ -28,10 +28,10 @@ static void a_command_runs_and_ends(void **state)
 	assert_true(fake.has_verdict);
 	assert_string_equal(fake.told_error, "");
 	assert_string_equal(end_reason(), "exit");
-	assert_string_equal(
-		fake.calls,
-		"slot create watch ring open session.start secret.give prepare tell-exec sign "
-		"session.ready exec.start exec kill-exec doom exec.end session.end ");
+	assert_string_equal(fake.calls,
+			    "slot create watch ring open session.start secret.give prepare begin "
+			    "tell-exec sign "
+			    "session.ready exec.start exec kill-exec doom exec.end session.end ");
 	m = read_manifest(b);
 	assert_int_equal(m.state, SESSION_ENDED);
 	assert_string_equal(m.reason, "exit");
@@ -99,8 +99,8 @@ static void every_step_of_the_set_up_is_unwound(void **state)
 static void a_message_that_cannot_be_sent_ends_it(void **state)
 {
 	struct bench *b = *state;
-	static const char *const steps[] = {"sign", "session.start", "prepare", "session.ready",
-					    "tell-exec"};
+	static const char *const steps[] = {"sign",  "session.start", "prepare",
+					    "begin", "session.ready", "tell-exec"};
 	struct fault f;
 
 	fake.failing = "open";
