@@ -13,7 +13,8 @@
 #include <string.h>
 
 #define SPARES_MAX 8
-#define QUIET_US 10000 /* after one was taken: its session has the processors to itself */
+#define QUIET_US 10000	/* after one was taken: its session has the processors to itself */
+#define EXACTLY_US 1000 /* and not when the loop next wakes: that is the next session's start */
 
 struct spare {
 	char name[SPARE_NAME_SIZE];
@@ -65,7 +66,8 @@ int spare_dirs_open(sd_event *loop, int sessions_fd, const struct session_dir_ow
 	if (!s)
 		return -ENOMEM;
 	*s = (struct spare_dirs){.loop = loop, .sessions_fd = sessions_fd, .owner = *owner};
-	int r = sd_event_add_time_relative(loop, &s->making, CLOCK_MONOTONIC, 0, 0, on_idle, s);
+	int r = sd_event_add_time_relative(loop, &s->making, CLOCK_MONOTONIC, 0, EXACTLY_US,
+					   on_idle, s);
 	if (r >= 0)
 		r = sd_event_source_set_priority(s->making, SD_EVENT_PRIORITY_IDLE);
 	if (r < 0) {

@@ -383,7 +383,7 @@ int journal_sign(struct journal *j, const struct checkpoints_key *key)
 
 	if (!r)
 		r = notary_new(j->dir_fd, key, j->next_seq, &j->notary);
-	return r ? r : sign(j, CHECKPOINT_PLAIN);
+	return r || j->next_seq > 1 ? r : sign(j, CHECKPOINT_PLAIN);
 }
 
 int journal_sync(struct journal *j)

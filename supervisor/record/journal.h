@@ -76,7 +76,7 @@ int journal_retry(struct journal *j);
 
 /*
  * Sign from here on with @key (borrowed), for a journal that was opened without one. What was
- * appended before is signed too. 0 or -errno.
+ * appended before is signed too, by the first checkpoint that is due. 0 or -errno.
  */
 struct checkpoints_key;
 int journal_sign(struct journal *j, const struct checkpoints_key *key);
