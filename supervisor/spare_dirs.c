@@ -5,6 +5,7 @@
 #include "spare_dirs.h"
 
 #include "record/cleanup.h"
+#include "record/journal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,9 +41,16 @@ static int make_one(struct spare_dirs *s)
 		return r;
 	snprintf(spare->name, sizeof(spare->name), SPARE_PREFIX "%s", id);
 	r = session_dir_make(s->sessions_fd, spare->name, &s->owner, &spare->dir);
-	if (r == 0)
-		s->count++;
-	return r;
+	if (r < 0)
+		return r;
+	r = journal_make_ahead(spare->dir.fd, s->owner.uid, s->owner.gid);
+	if (r < 0) {
+		session_dir_remove(s->sessions_fd, spare->dir.fd, spare->name);
+		session_dir_close(&spare->dir);
+		return r;
+	}
+	s->count++;
+	return 0;
 }
 
 /* One at a time, and what fails is tried again when the next one is taken. */
