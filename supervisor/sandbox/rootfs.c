@@ -237,6 +237,10 @@ int rootfs_make(const struct launch_request *request, int template_fd, int *ret_
 		r = template_fd < 0 ? mount_overlay(SKELETON, ret_mount_fd)
 				    : mount_over_template(template_fd, ret_mount_fd);
 	}
-	umount2(STAGE, MNT_DETACH);
 	return r;
+}
+
+void rootfs_clear(void)
+{
+	umount2(STAGE, MNT_DETACH);
 }

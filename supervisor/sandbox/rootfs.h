@@ -29,3 +29,6 @@ int rootfs_set_skeleton(int mount_fd);
  */
 int rootfs_make(const struct launch_request *request, int template_fd, int *ret_mount_fd,
 		enum setup_step *ret_step);
+/* Always after rootfs_make, when there is time: until then its upper is in the launcher's
+ * namespace, and in those that begin as copies of it. */
+void rootfs_clear(void);
