@@ -4,6 +4,7 @@
  */
 #include "connection.h"
 #include "control.h"
+#include "place.h"
 #include "record/cleanup.h"
 #include "record/command.h"
 #include "record/jansson_cleanup.h"
@@ -95,14 +96,15 @@ static int ask_state(int socket, json_t **ret_answer, const char **ret_state, st
 	return *ret_state ? 0 : fault_set(f, -EBADMSG, "daemon", "vitrined does not say its state");
 }
 
-static int connect_owner(const struct manifest *m, int *ret_socket, struct fault *f)
+static int connect_owner(const struct manifest *m, const char *usual, int *ret_socket,
+			 struct fault *f)
 {
 	char path[64];
 
 	snprintf(path, sizeof(path), CONTROL_PRIVATE_SOCKET, (long long)m->supervisor_pid);
 	int r = connection_connect(path, ret_socket);
 	if (r == -ENOENT || r == -ECONNREFUSED)
-		r = connection_connect(CONTROL_SOCKET, ret_socket);
+		r = connection_connect(usual, ret_socket);
 	return r < 0 ? fault_set(f, r, "no_daemon",
 				 "no vitrined of session %s answers (%s); is it at another "
 				 "--socket?",
@@ -145,9 +147,12 @@ static int find_listed(const json_t *list, const char *what, struct manifest *m,
 static int find_by_daemon(const struct kill_options *o, const char *what, struct manifest *m,
 			  int *ret_socket, struct fault *f)
 {
-	const char *path = o->socket ? o->socket : CONTROL_SOCKET;
+	cleanup(place) struct place place;
 	cleanup(json) json_t *answer = NULL;
 	cleanup(close_fd) int socket = -1;
+
+	place_read(&place);
+	const char *path = o->socket ? o->socket : place.socket;
 	int r = connection_connect(path, &socket);
 
 	if (r < 0)
@@ -165,8 +170,11 @@ static int find(const struct kill_options *o, const char *what, struct manifest 
 {
 	cleanup(json) json_t *info = NULL;
 	cleanup(close_fd) int socket = -1;
-	const char *state = o->state ? o->state : STORE_DEFAULT_STATE;
+	cleanup(place) struct place place;
 	int r = 0;
+
+	place_read(&place);
+	const char *state = o->state ? o->state : place.state;
 
 	if (geteuid() != 0)
 		return find_by_daemon(o, what, m, ret_socket, f);
@@ -183,7 +191,7 @@ static int find(const struct kill_options *o, const char *what, struct manifest 
 	if (r == 0 && m->state == SESSION_ENDED)
 		r = fault_set(f, -ESRCH, "ended", "session %s has ended already", m->id);
 	if (r == 0 && socket < 0)
-		r = connect_owner(m, &socket, f);
+		r = connect_owner(m, place.socket, &socket, f);
 	if (r < 0)
 		return r;
 	*ret_socket = take_fd(socket);

@@ -5,6 +5,8 @@
 #include "../exporters/commands.h"
 #include "../replay/commands.h"
 #include "announce.h"
+#include "place.h"
+#include "record/cleanup.h"
 #include "record/manual.h"
 
 #include <string.h>
@@ -50,7 +52,11 @@ static const struct program vitrine = {
 		 "  vitrine ps\n"
 		 "  vitrine show last"},
 		{"FILES",
-		 "/var/lib/vitrine: the state directory, with one directory for each session below sessions/."},
+		 "/var/lib/vitrine: the state directory, with one directory for each session below sessions/.\n\n"
+		 "/etc/vitrine/vitrined.json: the configuration of vitrined(8); its state and socket are the defaults of --state and "
+		 "--socket, for whoever may read it.\n\n"
+		 "<state>/settings.json: what the vitrined that serves a state directory was told of key_file, readers_group and "
+		 "recorder_user, so that commands and a vitrine run without it do the same."},
 		{0},
 	},
 };
@@ -122,5 +128,11 @@ const struct command command_version = {
 
 int main(int argc, char **argv)
 {
-	return program_main(&vitrine, argc, argv);
+	cleanup(place) struct place place;
+	struct program here = vitrine;
+
+	place_read(&place);
+	here.defaults = (const struct command_default[]){
+		{"state", place.state}, {"socket", place.socket}, {NULL, NULL}};
+	return program_main(&here, argc, argv);
 }

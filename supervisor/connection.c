@@ -5,9 +5,9 @@
 #include "connection.h"
 
 #include "control.h"
+#include "place.h"
 #include "record/cleanup.h"
 #include "record/install.h"
-#include "record/store.h"
 
 #include <errno.h>
 #include <string.h>
@@ -32,12 +32,11 @@ int connection_connect(const char *path, int *ret_socket)
 	return 0;
 }
 
-static int start_private(const struct connection_options *o, struct connection *ret_connection,
-			 struct fault *f)
+static int start_private(const struct connection_options *o, const char *usual_state,
+			 struct connection *ret_connection, struct fault *f)
 {
 	char dir[PATH_MAX], bytes[32];
-	const char *arguments[8] = {"--private", "--state",
-				    o->state ? o->state : STORE_DEFAULT_STATE};
+	const char *arguments[8] = {"--private", "--state", o->state ? o->state : usual_state};
 	struct connection c = CONNECTION_NONE;
 
 	if (o->ring_bytes) {
@@ -61,9 +60,12 @@ static int start_private(const struct connection_options *o, struct connection *
 int connection_open(const struct connection_options *o, struct connection *ret_connection,
 		    struct fault *f)
 {
-	const char *path = o->socket ? o->socket : CONTROL_SOCKET;
+	cleanup(place) struct place place;
 	struct connection c = CONNECTION_NONE;
 	int r = -ENOENT;
+
+	place_read(&place);
+	const char *path = o->socket ? o->socket : place.socket;
 
 	if (o->socket || !o->state)
 		r = connection_connect(path, &c.socket);
@@ -72,7 +74,7 @@ int connection_open(const struct connection_options *o, struct connection *ret_c
 		return 0;
 	}
 	if (geteuid() == 0 && !o->socket && (r == -ENOENT || r == -ECONNREFUSED))
-		return start_private(o, ret_connection, f);
+		return start_private(o, place.state, ret_connection, f);
 	if (r == -EACCES || r == -EPERM)
 		return fault_set(f, r, "no_daemon",
 				 "vitrined at %s may be used by root and its group alone, and you "

@@ -357,8 +357,11 @@ static int start_retention(struct supervisor *s)
 /* Who reads the records finds us by their place. */
 static int tell_served(struct supervisor *s, struct fault *f)
 {
-	int fd = s->host.state_fd;
+	int fd = s->host.state_fd, r = config_keep(fd, s->config);
 
+	if (r < 0)
+		return fault_set(f, r, "state", "%s/" CONFIG_KEPT ": %s", s->config->state,
+				 strerror(-r));
 	if (unlinkat(fd, SERVED_LINK, 0) < 0 && errno != ENOENT)
 		return fault_set(f, -errno, "state", "%s/" SERVED_LINK ": %s", s->config->state,
 				 strerror(errno));

@@ -80,6 +80,11 @@ struct command {
 	int (*run)(const void *values, int argument_count, char **arguments);
 };
 
+/* A default that is only known where the program runs. */
+struct command_default {
+	const char *name, *text; /* of an OPTION_TEXT */
+};
+
 struct program {
 	const char *name;
 	const char *version;
@@ -89,6 +94,9 @@ struct program {
 	/* Called before a command runs; another result than 0 is the exit status. NULL: none. */
 	int (*before)(const struct command *c, const void *values, int argument_count,
 		      char **arguments);
+	/* Texts that options of these names have before they are given, where the command's own
+	 * default is not NULL; closed by a name of NULL. NULL: none. */
+	const struct command_default *defaults;
 	const struct command_section *sections;
 };
 
