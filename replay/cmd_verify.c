@@ -345,6 +345,7 @@ const struct command command_verify = {
 		 "and of the ledger together; only a checkpoint that was kept elsewhere (--anchor) shows that."},
 		{0},
 	},
+	.reads = COMMAND_READS_UNTOLD,
 	.run = verify_run,
 };
 /* clang-format on */

@@ -8,13 +8,16 @@
 #include "place.h"
 #include "record/cleanup.h"
 #include "record/install.h"
+#include "record/jansson_cleanup.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
 #define STOP_TIMEOUT_MS 60000
+#define ANSWER_MS 60000
 
 int connection_connect(const char *path, int *ret_socket)
 {
@@ -30,6 +33,40 @@ int connection_connect(const char *path, int *ret_socket)
 		return -errno;
 	*ret_socket = take_fd(fd);
 	return 0;
+}
+
+/* The codes of refusals that who asks may act upon. */
+static const char *known_code(const char *code)
+{
+	static const char *const codes[] = {"forbidden", "capacity", "bad_request"};
+
+	for (size_t i = 0; code && i < sizeof(codes) / sizeof(*codes); i++)
+		if (!strcmp(codes[i], code))
+			return codes[i];
+	return "refused";
+}
+
+int connection_ask(int socket, json_t *request, struct control_message *ret_answer, struct fault *f)
+{
+	cleanup(json) json_t *owned = request;
+	struct pollfd answer = {.fd = socket, .events = POLLIN};
+	struct control_message m;
+	int r = owned ? control_send(socket, owned, NULL, 0) : -ENOMEM;
+
+	if (r == 0)
+		r = poll(&answer, 1, ANSWER_MS) == 1 ? control_receive(socket, &m) : -ETIMEDOUT;
+	if (r < 0)
+		return fault_set(f, r, "daemon", "vitrined does not answer: %s", strerror(-r));
+	if (json_is_true(json_object_get(m.body, "ok"))) {
+		*ret_answer = m;
+		return 0;
+	}
+	const json_t *error = json_object_get(m.body, "error");
+	const char *text = json_string_value(json_object_get(error, "message"));
+	fault_say(f, known_code(json_string_value(json_object_get(error, "code"))), "%s",
+		  text ? text : "vitrined refused");
+	control_message_free(&m);
+	return -EREMOTEIO;
 }
 
 static int start_private(const struct connection_options *o, const char *usual_state,

@@ -243,6 +243,7 @@ static int call(const struct program *p, const struct command *c, const char *ca
 		char **argv)
 {
 	void *values = calloc(1, c->values_size ? c->values_size : 1);
+	void *kept = NULL;
 	int first = 0, status = c->usage_status ? c->usage_status : COMMAND_STATUS_USAGE;
 
 	json_set_up();
@@ -255,9 +256,11 @@ static int call(const struct program *p, const struct command *c, const char *ca
 	put_defaults(p, c, values);
 	switch (command_parse(c, called, argc, argv, values, &first, stderr)) {
 	case COMMAND_PARSED:
-		status = p->before ? p->before(c, values, argc - first, argv + first) : 0;
+		status = p->before ? p->before(c, values, argc - first, argv + first, &kept) : 0;
 		if (!status)
 			status = c->run(values, argc - first, argv + first);
+		if (p->after)
+			p->after(kept);
 		break;
 	case COMMAND_HELP:
 		manual_write_command(stdout, called, c);
