@@ -84,6 +84,8 @@ static void write_json(const char *session, const struct verify_result *r)
 	put_number(&out, "openings", r->generations);
 	put_number(&out, "gaps", r->gaps);
 	put_number(&out, "lost", r->lost);
+	if (r->removed)
+		put_number(&out, "removed", r->removed);
 	if (r->checkpoints) {
 		put_number(&out, "ledger_line", r->ledger_index);
 		json_put_literal(&out, ",\"root\":");

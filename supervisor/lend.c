@@ -7,7 +7,9 @@
 #include "access.h"
 #include "record/checkpoints.h"
 #include "record/cleanup.h"
+#include "record/front.h"
 #include "record/jansson_cleanup.h"
+#include "record/turns.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -127,6 +129,7 @@ static bool is_lent(const char *name)
 	uint32_t number;
 
 	return segment_number(name, &number) || !strcmp(name, CHECKPOINTS_FILE) ||
+	       !strcmp(name, FRONT_FILE) || !strcmp(name, TURNS_FILE) ||
 	       !strcmp(name, MANIFEST_FILE);
 }
 

@@ -8,7 +8,9 @@
 #include "control.h"
 #include "record/checkpoints.h"
 #include "record/cleanup.h"
+#include "record/front.h"
 #include "record/jansson_cleanup.h"
+#include "record/turns.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -177,6 +179,9 @@ static int take_segment(void *context, struct mirror *m, const char *name, int *
 	int r = 0;
 
 	(void)context;
+	/* Both were there before the first segment went. */
+	if (!strcmp(name, FRONT_FILE) || !strcmp(name, TURNS_FILE))
+		return replace(m, name, *fd);
 	if (!segment_number(name, &number) || strcmp(name, m->last) < 0)
 		return 0;
 	if (m->last_fd >= 0)

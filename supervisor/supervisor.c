@@ -301,16 +301,19 @@ static bool remove_next(struct supervisor *s, struct clerk *clerk,
 	if (retention_plan(s->host.state_fd, clerk_acts(clerk), &rule,
 			   session_clock_ns(CLOCK_REALTIME), &plan) < 0)
 		return false;
+	bool is_part = false;
 	for (size_t i = 0; i < plan.count && !done; i++) {
 		const struct retention_item *item = &plan.items[i];
 		int r = item->goes ? retention_remove(clerk, s->host.state_fd, item, &client) : 0;
 
 		done = item->goes && r == 0;
-		if (done)
+		is_part = done && item->part;
+		if (done && !is_part)
 			memcpy(ret_id, item->manifest.id, sizeof(item->manifest.id));
 		if (done)
-			log_write(&s->log, LOG_LEVEL_NOTICE, "session %s: removed by retention: %s",
-				  item->manifest.id, item->reason);
+			log_write(&s->log, LOG_LEVEL_NOTICE,
+				  "session %s: removed by retention: %s%s", item->manifest.id,
+				  item->reason, is_part ? ", its first segments alone" : "");
 		else if (r < 0 && r != -EAGAIN && r != -EBUSY)
 			log_write(&s->log, LOG_LEVEL_WARNING, "session %s: cannot be removed: %s",
 				  item->manifest.id, strerror(-r));

@@ -147,7 +147,7 @@ refused(ask(request="record.open", query="x"), "forbidden")
 refused(ask(request="record.open", session=mine), "bad_request")
 refused(ask(request="record.more", after=""), "forbidden")
 answer, fds = ask(request="record.open", session=mine, query="by hand")
-assert answer["ok"] and len(fds) == len(answer["files"]) == 3, answer
+assert answer["ok"] and len(fds) == len(answer["files"]) >= 3, answer
 for fd in fds:
     assert stat.S_ISREG(os.fstat(fd).st_mode)
     assert fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY
