@@ -377,7 +377,15 @@ int run_request_exec(const struct run_options *o, int argument_count, char **com
 {
 	cleanup(json) json_t *message = new_message("exec.run", argument_count, command, tty);
 	int r = add_command(o, tty, message, ret_fault);
+	const char *name;
+	json_t *value;
 
+	json_object_foreach (json_object_get(message, "limits"), name, value)
+		if (limit_settings_is_shared(name))
+			return fault_set(ret_fault, -EINVAL, "usage",
+					 "--limit %s: is of the session, for its commands share "
+					 "it; give it to vitrine run or vitrine start",
+					 name);
 	if (r == 0)
 		*ret_message = take(message);
 	return r;

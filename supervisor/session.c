@@ -139,7 +139,7 @@ static void tell_recorder(struct session *s)
 		return;
 	int r = s->main ? exec_tell(s->main, &f) : 0;
 	if (r < 0)
-		session_decide_failed(s, f.code, r, NULL);
+		session_decide_failed(s, f.code, r, f.text);
 	phases_mark(s->phases, "told");
 }
 
