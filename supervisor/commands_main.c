@@ -13,6 +13,8 @@
 #include <string.h>
 
 extern const struct command command_run;
+extern const struct command command_start;
+extern const struct command command_exec;
 extern const struct command command_kill;
 extern const struct command command_policy;
 extern const struct command command_redact;
@@ -56,7 +58,7 @@ static const struct program vitrine = {
 		"which are copied below $TMPDIR as long as the command runs, and writes down that they were read. Notes about them "
 		"stand in $XDG_STATE_HOME/vitrine/notes (~/.local/state/vitrine/notes).",
 	.commands = (const struct command *const[]){
-		&command_run, &command_kill, &command_ps, &command_show, &command_replay, &command_tree,
+		&command_run, &command_start, &command_exec, &command_kill, &command_ps, &command_show, &command_replay, &command_tree,
 		&command_files, &command_hosts, &command_lineage, &command_diff, &command_stats, &command_report, &command_search,
 		&command_note,
 		&command_export, &command_policy, &command_redact, &command_schema,
