@@ -39,8 +39,9 @@ struct recording_host {
 	uint8_t key[32];	     /* deployment key */
 	const struct shapes *shapes; /* of redaction; NULL: the secrets alone are looked for */
 	int numbers_fd, losses_fd, written_files_fd; /* BPF maps */
-	int names_fd;				     /* socket of vitrine-names; -1 without */
-	uint32_t cpus;				     /* possible ones */
+	const uint64_t *exec_bytes; /* by slot: see bpf/exec_room.h; NULL: not known */
+	int names_fd;		    /* socket of vitrine-names; -1 without */
+	uint32_t cpus;		    /* possible ones */
 	int64_t wall_minus_boot_ns;
 	struct metrics_recorder *metrics; /* what is counted of all of them; never NULL */
 	struct journal_system system;	  /* of their journals */

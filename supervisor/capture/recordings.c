@@ -4,6 +4,7 @@
  */
 #include "recordings.h"
 
+#include "../../bpf/wire.h"
 #include "../record/cleanup.h"
 #include "../redact/shapes.h"
 #include "clock.h"
@@ -13,6 +14,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 
 #define BUSY_TICK_USEC 5000
 #define IDLE_TICK_USEC 20000
@@ -232,6 +234,8 @@ static void release(struct recordings *all)
 	cleanup_close_fd(&all->host.numbers_fd);
 	cleanup_close_fd(&all->host.losses_fd);
 	cleanup_close_fd(&all->host.written_files_fd);
+	if (all->host.exec_bytes)
+		munmap((void *)all->host.exec_bytes, SESSION_SLOTS * sizeof(uint64_t));
 	cleanup_close_fd(&all->host.names_fd);
 	sd_event_unref(all->loop);
 }

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 
 static int get_key(struct call *c)
 {
@@ -93,6 +94,20 @@ static int start_freezer(struct call *c)
 	return 0;
 }
 
+/* The map as memory: the freezing thread looks at it at every wake-up. */
+static int map_exec_bytes(struct call *c)
+{
+	cleanup(close_fd) int fd = call_take_fd(c, "exec_bytes");
+	if (fd < 0)
+		return 0;
+
+	void *bytes = mmap(NULL, SESSION_SLOTS * sizeof(uint64_t), PROT_READ, MAP_SHARED, fd, 0);
+	if (bytes == MAP_FAILED)
+		return call_refuse(c, -errno, "cannot map what execs announce");
+	c->all->host.exec_bytes = bytes;
+	return 0;
+}
+
 int call_serve_start(struct call *c)
 {
 	struct recording_host *host = &c->all->host;
@@ -117,6 +132,8 @@ int call_serve_start(struct call *c)
 		e = call_refuse(c, -ENOMEM, "out of memory");
 	if (e == 0)
 		e = get_key(c);
+	if (e == 0)
+		e = map_exec_bytes(c);
 	if (e == 0)
 		e = set_up_redaction(c);
 	if (e == 0)

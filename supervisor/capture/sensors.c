@@ -429,6 +429,7 @@ int sensors_open_session(struct sensors *s, const struct sensors_subject *subjec
 		.ring_bytes = s->options.ring_bytes,
 		.high_water = s->high_water,
 	};
+	const uint64_t none = 0;
 
 	struct ring_taken ring;
 	int r = ring_pool_take(s->rings, &ring);
@@ -448,7 +449,9 @@ int sensors_open_session(struct sensors *s, const struct sensors_subject *subjec
 	memcpy(slot.limits, subject->limits, sizeof(slot.limits));
 	for (int i = 0; i < WIRE_LIMIT_COUNT; i++)
 		session.hits_before[i] = read_hits(s, session.slot, i);
-	if (bpf_map_update_elem(bpf_map__fd(s->skel->maps.sessions), &subject->cgroup, &slot,
+	if (bpf_map_update_elem(bpf_map__fd(s->skel->maps.exec_bytes), &session.slot, &none,
+				BPF_ANY) < 0 ||
+	    bpf_map_update_elem(bpf_map__fd(s->skel->maps.sessions), &subject->cgroup, &slot,
 				BPF_ANY) < 0) {
 		r = -errno;
 		ring_pool_give(s->rings, session.slot);

@@ -95,8 +95,8 @@ uint64_t sensors_hits(struct sensors *s, const struct sensors_session *session,
 int sensors_death(struct sensors *s, uint64_t cgroup, struct death *ret_death);
 void sensors_forget_death(struct sensors *s, uint64_t cgroup);
 
-/* Descriptors of maps that the recorder reads: "numbers", "losses", "written_files". -1 if unknown.
- * Borrowed. */
+/* Descriptors of maps that the recorder reads: "numbers", "losses", "written_files", "exec_bytes".
+ * -1 if unknown. Borrowed. */
 int sensors_map_fd(const struct sensors *s, const char *name);
 
 /* Missed runs of all programs so far (recursion_misses): growth is a gap. */
