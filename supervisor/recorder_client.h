@@ -24,6 +24,7 @@ struct recorder_options {
 	gid_t gid;
 	uint32_t rings; /* that are kept between sessions */
 	int numbers_fd, losses_fd, written_files_fd, exec_bytes_fd; /* maps; borrowed */
+	int in_hand_fd; /* page of struct in_hand; borrowed */
 	int metrics_fd; /* page that it counts on; borrowed; -1: none */
 };
 

@@ -1,6 +1,7 @@
 /* The inside of a session, for session.c and the files that are parts of it. */
 #pragma once
 
+#include "capture/in_hand.h"
 #include "sandbox/phases.h"
 #include "secret_files.h"
 #include "session.h"
@@ -48,6 +49,7 @@ struct session {
 	uint64_t missed;	/* since then, when it ended */
 	bool has_missed;	/* that is known */
 	uint64_t cgroup, exec_cgroup;
+	struct in_hand lost; /* with a recorder that died */
 	struct streams streams;
 	enum session_stage stage;
 	bool is_open;	 /* the record */

@@ -4,6 +4,7 @@
  * a record the account's.
  */
 #include "clock.h"
+#include "in_hand.h"
 #include "kept_rings.h"
 #include "recording_internal.h"
 
@@ -134,13 +135,27 @@ static int take_record(struct recording *r, struct bytes bytes, uint64_t positio
 
 /* ---- drains ---- */
 
+/* All that was read is in the file, or with the redactor, and that was told before. */
+static void tell_settled(struct recording *r)
+{
+	struct in_hand *told = &r->host->in_hand[r->options.slot];
+
+	for (int class = 0; class < WIRE_CLASS_COUNT; class ++)
+		__atomic_store_n(&told->settled[class], account_settled(r->account, class),
+				 __ATOMIC_RELEASE);
+}
+
 /* What lies below the oldest held record is in the file: its room goes back to the kernel. */
 static int commit(struct recording *r)
 {
 	int e = recording_commit(r);
 	if (e < 0)
 		return e;
-	ring_release(&r->ring, join_oldest(r->join, r->ring.position));
+	uint64_t oldest = join_oldest(r->join, r->ring.position);
+
+	ring_release(&r->ring, oldest);
+	if (oldest == r->ring.position)
+		tell_settled(r);
 	recording_look_after_freeze(r);
 	return 0;
 }

@@ -128,6 +128,9 @@ int call_serve_start(struct call *c)
 	int metrics_fd = call_borrow_fd(c, "metrics");
 	if (e == 0 && metrics_fd >= 0)
 		e = recordings_count_on(c->all, metrics_fd);
+	int in_hand_fd = call_borrow_fd(c, "in_hand");
+	if (e == 0 && in_hand_fd >= 0)
+		e = recordings_share(c->all, in_hand_fd);
 	if (e == 0 && !(host->rings = kept_rings_new((uint32_t)rings)))
 		e = call_refuse(c, -ENOMEM, "out of memory");
 	if (e == 0)

@@ -476,6 +476,25 @@ uint64_t sensors_hits(struct sensors *s, const struct sensors_session *session,
 	return read_hits(s, session->slot, limit) - session->hits_before[limit];
 }
 
+int sensors_numbers(struct sensors *s, uint32_t slot, uint64_t ret_numbers[WIRE_CLASS_COUNT])
+{
+	int cpus = libbpf_num_possible_cpus();
+	cleanup(free) uint64_t *values = cpus > 0 ? calloc((size_t)cpus, sizeof(*values)) : NULL;
+
+	if (!values)
+		return cpus < 0 ? cpus : -ENOMEM;
+	for (uint32_t class = 0; class < WIRE_CLASS_COUNT; class ++) {
+		uint32_t index = slot * WIRE_CLASS_COUNT + class;
+
+		if (bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.numbers), &index, values) < 0)
+			return -errno;
+		ret_numbers[class] = 0;
+		for (int cpu = 0; cpu < cpus; cpu++)
+			ret_numbers[class] += values[cpu];
+	}
+	return 0;
+}
+
 int sensors_death(struct sensors *s, uint64_t cgroup, struct death *ret_death)
 {
 	struct death death;

@@ -87,6 +87,9 @@ void sensors_close_session(struct sensors *s, uint64_t cgroup, uint32_t slot);
 uint64_t sensors_hits(struct sensors *s, const struct sensors_session *session,
 		      enum wire_limit limit);
 
+/* Numbers that were given out of each class, over all CPUs and ever. 0 or -errno. */
+int sensors_numbers(struct sensors *s, uint32_t slot, uint64_t ret_numbers[WIRE_CLASS_COUNT]);
+
 /*
  * How the first process of the command in @cgroup ended, or with the session's own cgroup that of
  * vitrine-init. 0, or -ENOENT: it has not ended, or that is not known. Forgotten by
