@@ -239,7 +239,7 @@ static uint64_t high_water_of(uint64_t ring_bytes)
 	if (above < cpus * ARGV_BYTES_MAX)
 		above = cpus * ARGV_BYTES_MAX;
 	above += cpus * PEAK_BYTES;
-	return ring_bytes < above + ring_bytes / 4 ? ring_bytes / 4 : ring_bytes - above;
+	return ring_bytes < above + ring_bytes / 8 ? ring_bytes / 8 : ring_bytes - above;
 }
 
 /* ---- attach ---- */
