@@ -10,6 +10,8 @@
 #include <string.h>
 
 extern const struct command command_run;
+extern const struct command command_start;
+extern const struct command command_exec;
 extern const struct command command_kill;
 extern const struct command command_policy;
 extern const struct command command_redact;
@@ -33,7 +35,7 @@ static const struct program vitrine = {
 		"A session is one run. Its record is a journal of events below the state directory; it can be read "
 		"while the session runs and afterwards, without a daemon.",
 	.commands = (const struct command *const[]){
-		&command_run, &command_kill, &command_ps, &command_show, &command_replay, &command_tree,
+		&command_run, &command_start, &command_exec, &command_kill, &command_ps, &command_show, &command_replay, &command_tree,
 		&command_files, &command_hosts, &command_lineage, &command_diff, &command_stats, &command_report, &command_search,
 		&command_note,
 		&command_export, &command_policy, &command_redact, &command_schema,

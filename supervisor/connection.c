@@ -40,10 +40,14 @@ static int start_private(const struct connection_options *o, struct connection *
 				    o->state ? o->state : STORE_DEFAULT_STATE};
 	struct connection c = CONNECTION_NONE;
 
+	size_t count = 3;
+
+	if (o->is_detached)
+		arguments[count++] = "--detached";
 	if (o->ring_bytes) {
 		snprintf(bytes, sizeof(bytes), "%llu", (unsigned long long)o->ring_bytes);
-		arguments[3] = "--ring-bytes";
-		arguments[4] = bytes;
+		arguments[count++] = "--ring-bytes";
+		arguments[count++] = bytes;
 	}
 	int r = install_find("vitrined", dir);
 	if (r < 0)
@@ -94,4 +98,13 @@ void connection_close(struct connection *c)
 	c->socket = -1;
 	if (c->daemon.pid)
 		companion_stop(&c->daemon, STOP_TIMEOUT_MS);
+}
+
+void connection_leave(struct connection *c)
+{
+	if (c->socket >= 0)
+		close(c->socket);
+	if (c->daemon.pidfd >= 0)
+		close(c->daemon.pidfd);
+	*c = (struct connection)CONNECTION_NONE;
 }

@@ -4,6 +4,7 @@
 #include "companion.h"
 #include "fault.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct connection {
@@ -20,6 +21,7 @@ struct connection_options {
 	const char *socket;  /* NULL: the default, and a private daemon where none listens */
 	const char *state;   /* absolute; NULL: whatever the daemon has. Without .socket: private */
 	uint64_t ring_bytes; /* of a private daemon; 0: its default */
+	bool is_detached;    /* a private daemon stays as long as it has sessions */
 };
 
 /* Connect to what listens at @path. 0 or -errno. */
@@ -30,3 +32,5 @@ int connection_open(const struct connection_options *options, struct connection 
 		    struct fault *ret_fault);
 /* A private daemon is waited for: when this returns, what it had is gone. */
 void connection_close(struct connection *c);
+/* It is left to itself. */
+void connection_leave(struct connection *c);

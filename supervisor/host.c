@@ -223,6 +223,15 @@ static int start_pool(struct host *h, struct fault *f)
 	return r < 0 ? fault_set(f, r, "loop", "cannot make the pool: %s", strerror(-r)) : 0;
 }
 
+struct session_dir_owner host_session_owner(const struct host *h)
+{
+	return (struct session_dir_owner){
+		.uid = h->recorder_uid,
+		.gid = h->has_readers ? h->readers_gid : h->recorder_gid,
+		.group_reads = h->has_readers,
+	};
+}
+
 int host_open(const struct config *config, const struct log *log, sd_event *loop,
 	      struct host *ret_host, struct fault *ret_fault)
 {
@@ -262,6 +271,8 @@ void host_close(struct host *h)
 	host_metrics_close(h);
 	pool_close(h->pool);
 	h->pool = NULL;
+	spare_dirs_close(h->spare_dirs);
+	h->spare_dirs = NULL;
 	worker_stop(h->starts);
 	worker_stop(h->ends);
 	h->starts = h->ends = NULL;
@@ -295,6 +306,12 @@ int host_restart_recorder(struct host *h, struct fault *ret_fault)
 	return start_recorder(h, ret_fault);
 }
 
+uint64_t host_missed(struct host *h)
+{
+	h->missed_seen = sensors_missed(h->sensors);
+	return h->missed_seen;
+}
+
 int host_watch(struct host *h, struct fault *ret_fault)
 {
 	char error[512] = "";
@@ -312,8 +329,10 @@ static int on_detach(sd_event_source *source, uint64_t now_us, void *context)
 	struct host *h = context;
 
 	(void)source, (void)now_us;
-	if (h->watched == 0)
+	if (h->watched == 0) {
 		sensors_detach(h->sensors);
+		host_missed(h);
+	}
 	return 0;
 }
 

@@ -34,7 +34,8 @@ struct supervisor {
 	bool has_host;
 	int listening;			/* -1: not */
 	char socket[108];		/* where */
-	struct client *clients, *owner; /* owner: whom a private daemon serves, and ends with */
+	struct client *clients, *owner; /* owner: whom a private daemon serves; without him
+					       it ends with its last session */
 	size_t client_count;
 	bool is_private;
 	bool is_leaving; /* ends when the last session has ended */
@@ -47,7 +48,9 @@ struct supervisor {
 
 static void exit_when_empty(struct supervisor *s)
 {
-	if (s->is_leaving && s->host.session_count == 0)
+	bool is_alone = s->is_private && !s->owner;
+
+	if ((s->is_leaving || is_alone) && s->host.session_count == 0)
 		sd_event_exit(s->loop, s->has_failed);
 }
 
@@ -94,7 +97,9 @@ static void drop_client(struct client *c)
 		}
 	sd_event_source_disable_unref(c->source);
 	close(c->socket);
-	s->is_leaving |= c == s->owner;
+	if (c == s->owner)
+		s->owner = NULL;
+	client_end_exec(c);
 	free(c);
 	if (session) {
 		session_forget_client(session);
@@ -451,7 +456,10 @@ static int set_up(struct supervisor *s, int private_fd, struct fault *f)
 		return 0;
 	}
 	finish_leftovers(s);
-	r = start_retention(s);
+	const struct session_dir_owner owner = host_session_owner(&s->host);
+	r = spare_dirs_open(s->loop, s->host.sessions_fd, &owner, &s->host.spare_dirs);
+	if (r == 0)
+		r = start_retention(s);
 	if (r < 0)
 		return fault_set(f, r, "loop", "event loop: %s", strerror(-r));
 	r = host_metrics_serve(&s->host, f);

@@ -29,7 +29,7 @@ enum on_loss { ON_LOSS_FREEZE, ON_LOSS_COUNT, ON_LOSS_KILL };
 enum recording_notice {
 	RECORDING_TROUBLE, /* the journal cannot be written (errno), or can again (0) */
 	RECORDING_LOST,	   /* a record was lost under ON_LOSS_KILL; told once */
-	RECORDING_OUTPUT,  /* a command wrote more than output_limit */
+	RECORDING_OUTPUT,  /* a command, or with 0 all of them, wrote more than may be */
 };
 
 /* What all recordings of one process share. Borrowed for their lives. */
@@ -47,7 +47,8 @@ struct recording_host {
 	int64_t wall_minus_boot_ns;
 	struct metrics_recorder *metrics; /* what is counted of all of them; never NULL */
 	struct journal_system system;	  /* of their journals */
-	void (*notice)(void *context, const char *session, enum recording_notice what, int error);
+	void (*notice)(void *context, const char *session, enum recording_notice what, int error,
+		       uint32_t exec);
 	void *notice_context;
 };
 
@@ -60,7 +61,7 @@ struct recording_options {
 	uint64_t disk_wait_ns; /* after this long without a journal, streams go on unrecorded */
 	enum output_policy output;
 	uint64_t output_cap;   /* per command and stream */
-	uint64_t output_limit; /* per command; 0: none */
+	uint64_t output_limit; /* of all commands; 0: none */
 	const json_t *watch_reads;
 	bool redact_output;		 /* deliver output as the record has it */
 	const json_t *redact_off;	 /* names of rules; NULL: none */
@@ -121,8 +122,13 @@ bool recording_gave_up(const struct recording *r);
 
 /* ---- commands ---- */
 
-/* Command @exec runs in @cgroup. 0 or -errno (-EEXIST). */
-int recording_add_exec(struct recording *r, uint32_t exec, uint64_t cgroup,
+/* A command that is going to run. 0 or -errno (-EEXIST, -ENOSPC). */
+struct recording_command {
+	uint32_t exec;
+	uint64_t cgroup;
+	uint64_t output_limit; /* 0: none but the session's */
+};
+int recording_add_exec(struct recording *r, const struct recording_command *command,
 		       struct exec_relays **ret_relays);
 /* Sign the record from here on with @key, borrowed. 0 or -errno with words in *ret_why. */
 int recording_sign(struct recording *r, const struct checkpoints_key *key, const char **ret_why);
@@ -139,8 +145,8 @@ typedef void recording_exec_closed(void *context, struct recording *r, uint32_t 
 int recording_close_exec(struct recording *r, uint32_t exec, json_t *fields,
 			 recording_exec_closed *closed, void *context, const char **ret_why);
 
-/* Nobody takes the output of its commands any more: it is recorded, and goes nowhere. */
-void recording_discard(struct recording *r);
+/* Fields of the last exec.end as written, or NULL; the caller's. */
+json_t *recording_take_verdict(struct recording *r);
 
 /* ---- the end ---- */
 
@@ -150,6 +156,7 @@ struct recording_end {
 	json_t *verdict; /* owned; fields of session.end as written; NULL if it could not be */
 	int error;	 /* 0, or the errno for which the journal is not whole */
 	struct journal *journal; /* owned: to be closed, which may take long */
+	int fanotify_fd;	 /* owned: the same */
 };
 
 /* Drain to the end, write what is still open, the account and session.end with @fields. 0 or

@@ -43,7 +43,7 @@ static void tell_lost(struct recording *r)
 	if (r->options.on_loss != ON_LOSS_KILL || r->told_lost)
 		return;
 	r->told_lost = true;
-	r->host->notice(r->host->notice_context, r->session, RECORDING_LOST, 0);
+	r->host->notice(r->host->notice_context, r->session, RECORDING_LOST, 0, 0);
 }
 
 /* A hole shows only when what is behind it is read; to kill, the kernel's count is enough. */
@@ -182,7 +182,7 @@ static int drain_up_to(struct recording *r, uint64_t limit, enum ring_state *ret
 static void give_up_ring(struct recording *r)
 {
 	r->has_ring = false;
-	r->host->notice(r->host->notice_context, r->session, RECORDING_TROUBLE, EBADMSG);
+	r->host->notice(r->host->notice_context, r->session, RECORDING_TROUBLE, EBADMSG, 0);
 }
 
 bool recording_drain_ring(struct recording *r)
@@ -421,19 +421,23 @@ int recording_open_ring(struct recording *r)
 	return e < 0 ? e : start_freezer(r);
 }
 
-void recording_close_ring(struct recording *r)
+void recording_leave_ring(struct recording *r)
 {
 	r->ring_source = sd_event_source_disable_unref(r->ring_source);
 	if (r->freeze)
 		freezer_remove(r->host->freezer, r->freeze);
 	r->freeze = NULL;
+	/* What still stands in the ring of a session with secrets is not kept mapped. */
+	kept_rings_give(r->host->rings, r->has_secrets ? 0 : r->options.ring_id, &r->ring);
+	r->has_ring = false;
+}
+
+void recording_free_capture(struct recording *r)
+{
 	capture_free(r->capture);
 	join_free(r->join);
 	account_free(r->account);
-	/* What still stands in the ring of a session with secrets is not kept mapped. */
-	kept_rings_give(r->host->rings, r->has_secrets ? 0 : r->options.ring_id, &r->ring);
 	r->capture = NULL;
 	r->join = NULL;
 	r->account = NULL;
-	r->has_ring = false;
 }

@@ -28,7 +28,7 @@ static void start_waiting(struct recording *r, int error)
 		metric_add(&r->host->metrics->freezes[METRIC_FREEZE_DISK], 1);
 		freezer_hold(r->host->freezer, r->freeze, FREEZE_DISK);
 	}
-	r->host->notice(r->host->notice_context, r->session, RECORDING_TROUBLE, error);
+	r->host->notice(r->host->notice_context, r->session, RECORDING_TROUBLE, error, 0);
 }
 
 void recording_keep_verdict(struct recording *r, const struct event *end)
@@ -57,7 +57,7 @@ static int append(void *context, const struct redacted *record)
 {
 	struct recording *r = context;
 
-	if (record->event.kind == EVENT_session_end)
+	if (record->event.kind == EVENT_session_end || record->event.kind == EVENT_exec_end)
 		recording_keep_verdict(r, &record->event);
 	if (!r->waiting_since && spill_is_empty(&r->spill)) {
 		int e = append_counted(r, record);
@@ -229,7 +229,7 @@ int recording_retry(struct recording *r)
 		freezer_release(r->host->freezer, r->freeze, FREEZE_DISK);
 		tell_pause(r, since, r->waiting_error);
 	}
-	r->host->notice(r->host->notice_context, r->session, RECORDING_TROUBLE, 0);
+	r->host->notice(r->host->notice_context, r->session, RECORDING_TROUBLE, 0, 0);
 	return 0;
 }
 

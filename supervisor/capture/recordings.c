@@ -76,14 +76,15 @@ void recordings_send(struct recordings *all, json_t *message)
 	json_decref(message);
 }
 
-static void on_notice(void *context, const char *session, enum recording_notice what, int error)
+static void on_notice(void *context, const char *session, enum recording_notice what, int error,
+		      uint32_t exec)
 {
 	struct recordings *all = context;
 
 	if (what != RECORDING_TROUBLE)
-		recordings_send(all, json_pack("{s:s, s:s}", "notice",
+		recordings_send(all, json_pack("{s:s, s:s, s:I}", "notice",
 					       what == RECORDING_LOST ? "lost" : "output",
-					       "session", session));
+					       "session", session, "exec", (json_int_t)exec));
 	else
 		recordings_send(all,
 				json_pack("{s:s, s:s, s:s, s:i}", "notice", "trouble", "session",

@@ -495,6 +495,30 @@ int sensors_numbers(struct sensors *s, uint32_t slot, uint64_t ret_numbers[WIRE_
 	return 0;
 }
 
+int sensors_limit_command(struct sensors *s, uint64_t cgroup,
+			  const uint64_t limits[WIRE_LIMIT_COUNT])
+{
+	struct command_slot slot = {0};
+
+	memcpy(slot.limits, limits, sizeof(slot.limits));
+	return bpf_map_update_elem(bpf_map__fd(s->skel->maps.commands), &cgroup, &slot, BPF_ANY) < 0
+		       ? -errno
+		       : 0;
+}
+
+uint64_t sensors_command_hits(struct sensors *s, uint64_t cgroup, enum wire_limit limit)
+{
+	struct command_slot slot = {0};
+
+	bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.commands), &cgroup, &slot);
+	return slot.hits[limit];
+}
+
+void sensors_forget_command(struct sensors *s, uint64_t cgroup)
+{
+	bpf_map_delete_elem(bpf_map__fd(s->skel->maps.commands), &cgroup);
+}
+
 int sensors_death(struct sensors *s, uint64_t cgroup, struct death *ret_death)
 {
 	struct death death;

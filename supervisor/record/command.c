@@ -175,19 +175,31 @@ static enum command_parsed check_positionals(const struct command *c, const char
 	return COMMAND_PARSED;
 }
 
+/* It was not "--" that getopt_long stopped at. */
+static bool has_word(int argc, char **argv)
+{
+	return optind < argc && (optind <= 1 || strcmp(argv[optind - 1], "--") != 0);
+}
+
 enum command_parsed command_parse(const struct command *c, const char *called, int argc,
 				  char **argv, void *values, int *ret_first, FILE *errors)
 {
 	struct getopt_tables tables;
-	int code;
+	char *first = NULL;
 
 	getopt_tables_init(&tables, c);
 	opterr = 0;
 	optind = 0; /* glibc: start anew */
-	while ((code = getopt_long(argc, argv, tables.letters, tables.longs, NULL)) != -1) {
+	for (;;) {
+		int code = getopt_long(argc, argv, tables.letters, tables.longs, NULL), r;
 		const struct command_option *o;
-		int r;
 
+		if (code == -1 && c->options_follow_first && !first && has_word(argc, argv)) {
+			first = argv[optind++];
+			continue;
+		}
+		if (code == -1)
+			break;
 		if (code == CODE_HELP)
 			return COMMAND_HELP;
 		if (code == '?' || code == ':') {
@@ -201,6 +213,8 @@ enum command_parsed command_parse(const struct command *c, const char *called, i
 			return COMMAND_BAD;
 		}
 	}
+	if (first)
+		argv[--optind] = first; /* what was there was parsed */
 	*ret_first = optind;
 	return check_positionals(c, called, argc, argv, optind, errors);
 }

@@ -66,8 +66,9 @@ struct command {
 	const char
 		*positional; /* usage of what is not an option: "SESSION"; NULL if there is none */
 	int positional_min, positional_max; /* how many of them; max -1: any number */
-	bool stops_at_positional; /* what follows the first one belongs to somebody else, dashes
-				     and all */
+	bool stops_at_positional;  /* what follows the first one belongs to somebody else, dashes
+				      and all */
+	bool options_follow_first; /* with it: the first one is ours, and options may follow it */
 	const struct command_option *options; /* NULL if there are none; --help is always there */
 	size_t values_size;		      /* size of the struct that options are stored in */
 	const void *defaults;		      /* what it holds before; NULL: zeroes */

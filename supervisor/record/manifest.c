@@ -277,23 +277,30 @@ static int take_place(int session_dir_fd)
 	return renameat(session_dir_fd, TEMPORARY, session_dir_fd, NAME) ? -errno : 0;
 }
 
-int manifest_put(int session_dir_fd, const struct manifest *m, int *ret_fd)
+int manifest_prepare(int session_dir_fd, int *ret_fd)
 {
-	cleanup(buffer) struct json_buffer text = {0};
-	cleanup(close_fd) int fd = -1;
-	bool is_json = put_manifest(&text, m);
-	int r = json_done(&text, 0);
-
-	if (r || !is_json)
-		return r ? r : -EINVAL;
 	if (unlinkat(session_dir_fd, TEMPORARY, 0) && errno != ENOENT)
 		return -errno;
-	fd = openat(session_dir_fd, TEMPORARY, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		    0640);
+	int fd = openat(session_dir_fd, TEMPORARY,
+			O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640);
 	if (fd < 0)
 		return -errno;
 	crash_point();
-	r = write_file(fd, text.text, text.length);
+	*ret_fd = fd;
+	return 0;
+}
+
+int manifest_put_prepared(int session_dir_fd, int prepared, const struct manifest *m, int *ret_fd)
+{
+	cleanup(buffer) struct json_buffer text = {0};
+	cleanup(close_fd) int fd = prepared;
+	bool is_json = put_manifest(&text, m);
+	int r = json_done(&text, 0);
+
+	if (!r && !is_json)
+		r = -EINVAL;
+	if (!r)
+		r = write_file(fd, text.text, text.length);
 	crash_point();
 	if (!r)
 		r = take_place(session_dir_fd);
@@ -303,6 +310,13 @@ int manifest_put(int session_dir_fd, const struct manifest *m, int *ret_fd)
 	}
 	*ret_fd = take_fd(fd);
 	return 0;
+}
+
+int manifest_put(int session_dir_fd, const struct manifest *m, int *ret_fd)
+{
+	int fd = -1, r = manifest_prepare(session_dir_fd, &fd);
+
+	return r ? r : manifest_put_prepared(session_dir_fd, fd, m, ret_fd);
 }
 
 int manifest_settle(int session_dir_fd, int fd)

@@ -55,6 +55,9 @@ int manifest_mark_ending(int session_dir_fd, bool is_ending);
  * second, which may be done in another thread.
  */
 int manifest_put(int session_dir_fd, const struct manifest *m, int *ret_fd);
+/* The first step in two: a file for it, made ahead, and what it says. @fd is used up. */
+int manifest_prepare(int session_dir_fd, int *ret_fd);
+int manifest_put_prepared(int session_dir_fd, int fd, const struct manifest *m, int *ret_fd);
 int manifest_settle(int session_dir_fd, int fd);
 /* The second step, if it was begun and not ended. */
 int manifest_settle_again(int session_dir_fd);

@@ -30,8 +30,8 @@ static void a_command_runs_and_ends(void **state)
 	assert_string_equal(end_reason(), "exit");
 	assert_string_equal(
 		fake.calls,
-		"slot create watch ring open sign session.start secret.give prepare tell-exec "
-		"session.ready exec.start exec kill-exec exec.end doom session.end ");
+		"slot create watch ring open session.start secret.give prepare tell-exec sign "
+		"session.ready exec.start exec kill-exec doom exec.end session.end ");
 	m = read_manifest(b);
 	assert_int_equal(m.state, SESSION_ENDED);
 	assert_string_equal(m.reason, "exit");
@@ -347,7 +347,7 @@ static void no_secret_is_in_the_fields(void **state)
 
 	assert_int_equal(start(b, &f), 0);
 	cleanup(json) json_t *first = session_start_fields(b->session);
-	cleanup(json) json_t *second = session_exec_fields(b->session);
+	cleanup(json) json_t *second = session_exec_fields(b->session->main);
 	cleanup(free) char *texts[2] = {json_dumps(first, 0), NULL};
 	cleanup(free) char *exec = json_dumps(second, 0);
 
