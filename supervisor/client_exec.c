@@ -75,7 +75,8 @@ void client_serve_exec(struct client *c, struct control_message *m)
 		client_refuse(c, "bad_request", "exec.run needs three descriptors");
 		return;
 	}
-	const struct exec_ground ground = session_ground(s);
+	struct exec_ground ground = session_ground(s);
+	ground.may_limit = true;
 	int r = exec_request_parse(m->body, &ground, &request, &f);
 	if (r == 0)
 		r = check_user(c, &request, &f);

@@ -6,6 +6,7 @@
 
 #include "control.h"
 #include "record/jansson_cleanup.h"
+#include "settings.h"
 #include "text_list.h"
 
 #include <errno.h>
@@ -205,13 +206,51 @@ static int read_environment(const json_t *body, const struct exec_ground *ground
 	return exec_request_add_env(json_object_get(body, "env"), &r->env, f);
 }
 
+/* ---- its limits ---- */
+
+static const struct setting limits_setting[] = {
+	{"limits", SETTING_COMMAND_LIMITS, .doc = "What the command may use at most."},
+	{NULL},
+};
+
+static int check_limits(json_t *own, const struct exec_ground *ground, struct fault *f)
+{
+	cleanup(json) json_t *settings = json_pack("{s:O}", "limits", own);
+
+	if (!settings)
+		return fault_set(f, -ENOMEM, "no_memory", "out of memory");
+	int r = settings_check(limits_setting, settings, f);
+	if (r < 0)
+		return r;
+	r = limit_settings_within(own, ground->session_limits, "of a command; the session has", f);
+	if (r < 0)
+		f->code = "bad_setting";
+	return r < 0 ? -EINVAL : 0;
+}
+
+/* Those of the request in place of those that each command of the session has. */
+static int read_limits(const json_t *body, const struct exec_ground *ground, struct exec_request *r,
+		       struct fault *f)
+{
+	json_t *own = ground->may_limit ? json_object_get(body, "limits") : NULL;
+	int e = own ? check_limits(own, ground, f) : 0;
+
+	if (e < 0)
+		return e;
+	r->limits_given = ground->limits ? json_deep_copy(ground->limits) : json_object();
+	if (!r->limits_given || (own && json_object_update(r->limits_given, own) < 0) ||
+	    limit_settings_read(r->limits_given, &r->limits) < 0)
+		return fault_set(f, -ENOMEM, "no_memory", "out of memory");
+	return 0;
+}
+
 int exec_request_parse(const json_t *body, const struct exec_ground *ground,
 		       struct exec_request *ret_request, struct fault *ret_fault)
 {
 	cleanup(request) struct exec_request request = {0};
 	static int (*const steps[])(const json_t *, const struct exec_ground *,
 				    struct exec_request *, struct fault *) = {
-		read_command, read_user, read_cwd, read_terminal, read_environment,
+		read_command, read_user, read_cwd, read_terminal, read_environment, read_limits,
 	};
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {

@@ -16,6 +16,7 @@ struct exec_ground {
 	char *const *env;			   /* NULL-terminated, borrowed */
 	const json_t *limits;			   /* of each command; borrowed */
 	const struct limit_values *session_limits; /* no command may have more; borrowed */
+	bool may_limit; /* a request may say its command's own: else they are the session's */
 };
 
 struct exec_request {

@@ -173,7 +173,7 @@ static int apply_limits(const struct grant *g, json_t *given, struct fault *f)
 	if (!limits)
 		return 0;
 	if (json_is_object(own)) { /* what is no object is refused as a policy */
-		int r = limit_settings_within(own, &g->most, f);
+		int r = limit_settings_within(own, &g->most, "this vitrined allows you", f);
 		if (r < 0)
 			return r;
 		json_object_update(limits, own);

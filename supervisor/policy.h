@@ -28,7 +28,8 @@ struct policy {
 	bool redact_output;
 	struct syscall_changes syscalls; /* seccomp_deny, seccomp_allow */
 	uint64_t output_cap, disk_wait_s, ring_bytes;
-	struct limit_values limits;
+	struct limit_values limits, command_limits;
+	const json_t *command_limits_given; /* as the record has them */
 	char *recorded; /* owned: canonical JSON; of env only the names, sorted */
 	char sha256[65];
 };

@@ -66,6 +66,8 @@ static int send_start(struct recorder *r, const struct recorder_options *o)
 	ride(&riders, "numbers", o->numbers_fd);
 	ride(&riders, "losses", o->losses_fd);
 	ride(&riders, "written_files", o->written_files_fd);
+	ride(&riders, "exec_bytes", o->exec_bytes_fd);
+	ride(&riders, "in_hand", o->in_hand_fd);
 	ride(&riders, "names", r->names.socket);
 	ride(&riders, "metrics", o->metrics_fd);
 	return send_message(r,
@@ -214,21 +216,22 @@ int recorder_event(struct recorder *r, const char *session, const char *kind, js
 			    NULL);
 }
 
-int recorder_exec(struct recorder *r, const char *session, uint32_t exec, uint64_t cgroup,
-		  const struct streams *s, bool tty)
+int recorder_exec(struct recorder *r, const char *session, const struct recorder_command *command,
+		  const struct streams *s)
 {
 	static const char *const from[] = {"stdin_from", "stdout_from", "stderr_from"};
 	static const char *const to[] = {"stdin_to", "stdout_to", "stderr_to"};
 	struct riders riders = {0};
 
-	for (size_t i = 0; i < 3 && !tty; i++) {
+	for (size_t i = 0; i < 3 && !command->tty; i++) {
 		ride(&riders, from[i], s->from[i]);
 		ride(&riders, to[i], s->to[i]);
 	}
 	return send_message(r,
-			    json_pack("{s:s, s:s, s:I, s:I, s:b}", "request", "exec", "session",
-				      session, "exec", (json_int_t)exec, "cgroup",
-				      (json_int_t)cgroup, "tty", tty),
+			    json_pack("{s:s, s:s, s:I, s:I, s:I, s:b}", "request", "exec",
+				      "session", session, "exec", (json_int_t)command->exec,
+				      "cgroup", (json_int_t)command->cgroup, "output_limit",
+				      (json_int_t)command->output_limit, "tty", command->tty),
 			    &riders);
 }
 

@@ -22,8 +22,9 @@ struct recorder_options {
 	const uint8_t *key; /* 32 bytes: the deployment key */
 	uid_t uid;
 	gid_t gid;
-	uint32_t rings;				     /* that are kept between sessions */
-	int numbers_fd, losses_fd, written_files_fd; /* maps; borrowed */
+	uint32_t rings; /* that are kept between sessions */
+	int numbers_fd, losses_fd, written_files_fd, exec_bytes_fd; /* maps; borrowed */
+	int in_hand_fd; /* page of struct in_hand; borrowed */
 	int metrics_fd; /* page that it counts on; borrowed; -1: none */
 };
 
@@ -65,8 +66,14 @@ int recorder_open_journal(struct recorder *r, const char *session, int journal_f
 /* Sign what was opened without a key. */
 int recorder_sign(struct recorder *r, const char *session, const json_t *key);
 int recorder_event(struct recorder *r, const char *session, const char *kind, json_t *fields);
-int recorder_exec(struct recorder *r, const char *session, uint32_t exec, uint64_t cgroup,
-		  const struct streams *streams, bool tty);
+struct recorder_command {
+	uint32_t exec;
+	uint64_t cgroup;
+	uint64_t output_limit; /* 0: none */
+	bool tty;
+};
+int recorder_exec(struct recorder *r, const char *session, const struct recorder_command *command,
+		  const struct streams *streams);
 int recorder_tty(struct recorder *r, const char *session, uint32_t exec, int master,
 		 const struct streams *streams);
 int recorder_resize(struct recorder *r, const char *session, uint32_t exec, uint16_t columns,

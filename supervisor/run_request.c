@@ -5,9 +5,9 @@
 #include "run_request.h"
 
 #include "control.h"
+#include "place.h"
 #include "policy.h"
 #include "record/jansson_cleanup.h"
-#include "record/store.h"
 #include "secret_setting.h"
 #include "template_directory.h"
 
@@ -258,7 +258,9 @@ static int add_directory(const struct run_options *o, json_t *message, const cha
 				 "--rootfs %s: only root may use a directory as root file system; "
 				 "a template that root added may be used by its name",
 				 rootfs);
-	int r = template_of_directory(o->state ? o->state : STORE_DEFAULT_STATE, path, &sum, f);
+	cleanup(place) struct place place;
+	place_read(&place);
+	int r = template_of_directory(o->state ? o->state : place.state, path, &sum, f);
 	if (r < 0)
 		return r;
 	json_object_set_new(message, "rootfs", json_string(path));
@@ -377,7 +379,15 @@ int run_request_exec(const struct run_options *o, int argument_count, char **com
 {
 	cleanup(json) json_t *message = new_message("exec.run", argument_count, command, tty);
 	int r = add_command(o, tty, message, ret_fault);
+	const char *name;
+	json_t *value;
 
+	json_object_foreach (json_object_get(message, "limits"), name, value)
+		if (limit_settings_is_shared(name))
+			return fault_set(ret_fault, -EINVAL, "usage",
+					 "--limit %s: is of the session, for its commands share "
+					 "it; give it to vitrine run or vitrine start",
+					 name);
 	if (r == 0)
 		*ret_message = take(message);
 	return r;

@@ -18,6 +18,7 @@
 
 #include "record/cleanup.h"
 #include "record/jansson_cleanup.h"
+#include "session_loss.h"
 #include "session_state.h"
 
 #include <errno.h>
@@ -139,7 +140,7 @@ static void tell_recorder(struct session *s)
 		return;
 	int r = s->main ? exec_tell(s->main, &f) : 0;
 	if (r < 0)
-		session_decide_failed(s, f.code, r, NULL);
+		session_decide_failed(s, f.code, r, f.text);
 	phases_mark(s->phases, "told");
 }
 
@@ -160,8 +161,6 @@ static int run(struct session *s)
 	r = record_ready(s);
 	if (r < 0)
 		return session_decide_failed(s, "record", r, NULL), r;
-	if (s->client.started)
-		s->client.started(s->client.context, s->manifest.id);
 	crash_point();
 	s->stage = SESSION_WORKING;
 	r = session_follow(s);
@@ -173,6 +172,9 @@ static int run(struct session *s)
 		session_finish(s);
 	else if (s->main)
 		exec_run(s->main);
+	/* Not before: to wake the client takes a processor from the command. */
+	if (s->client.started)
+		s->client.started(s->client.context, s->manifest.id);
 	count_start(s);
 	return 0;
 }
@@ -199,6 +201,8 @@ static void opened(struct session *s, const struct recorder_message *m)
 	}
 	crash_point();
 	s->is_open = true;
+	if (s->is_bare && !m->ended)
+		session_loss_tell(s);
 	session_go_on(s);
 }
 
@@ -359,7 +363,11 @@ void session_recorder_message(struct session *s, struct recorder_message *m)
 
 void session_lost(struct session *s)
 {
+	bool was_watched = s->is_watched;
+
 	session_tear_down(s);
+	if (was_watched)
+		session_loss_measure(s);
 	s->verdict = (struct verdict){
 		.reason = VERDICT_SUPERVISOR_LOST,
 		.text = "the recorder ended; the session was killed and its record is not whole",

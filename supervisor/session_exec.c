@@ -49,8 +49,11 @@ void exec_free(struct session_exec *x)
 		}
 	if (s->main == x)
 		s->main = NULL;
-	if (s->is_watched && x->cgroup)
+	if (s->is_watched && x->cgroup) {
 		sensors_forget_death(s->host->sensors, x->cgroup);
+		sensors_forget_command(s->host->sensors, x->cgroup);
+	}
+	sd_event_source_disable_unref(x->wall);
 	sd_event_source_disable_unref(x->drain);
 	streams_close(&x->streams);
 	exec_request_free(&x->own);
@@ -150,6 +153,7 @@ static void measure(struct session_exec *x)
 {
 	uint64_t cpu_ns = 0, memory_peak = 0;
 
+	exec_limits_measure(x);
 	if (sandbox_exec_usage(x->session->sandbox, x->number, &cpu_ns, &memory_peak) < 0)
 		return;
 	if (cpu_ns > x->verdict.cpu_ns)
@@ -165,6 +169,8 @@ static void finish(struct session_exec *x)
 	struct session *s = x->session;
 	struct verdict *all = &s->verdict;
 
+	x->wall = sd_event_source_disable_unref(x->wall);
+	exec_limits_look(x);
 	if (x->stage < EXEC_WORKING)
 		recorder_event(s->host->recorder, s->manifest.id, "exec.start",
 			       session_exec_fields(x));
@@ -362,11 +368,19 @@ int exec_tell(struct session_exec *x, struct fault *f)
 
 	if (r < 0)
 		return fault_set(f, r, "cgroup", "cgroup: %s", strerror(-r));
+	r = exec_limits_set(x, f);
+	if (r < 0)
+		return r;
 	r = sandbox_begin_exec(s->sandbox, x->number);
 	if (r < 0)
 		return fault_set(f, r, "sandbox", "sandbox: %s", strerror(-r));
-	r = recorder_exec(s->host->recorder, s->manifest.id, x->number, x->cgroup, &x->streams,
-			  x->request->tty);
+	const struct recorder_command command = {
+		.exec = x->number,
+		.cgroup = x->cgroup,
+		.output_limit = x->request->limits.output_bytes,
+		.tty = x->request->tty,
+	};
+	r = recorder_exec(s->host->recorder, s->manifest.id, &command, &x->streams);
 	return r < 0 ? fault_set(f, r, "record", "record: %s", strerror(-r)) : 0;
 }
 
@@ -414,7 +428,10 @@ static int start(struct session_exec *x)
 	if (master >= 0)
 		recorder_tty(recorder, s->manifest.id, x->number, master, &x->streams);
 	streams_close(&x->streams);
-	return 0;
+	r = exec_limits_start(x);
+	if (r < 0)
+		session_say_failed(s, &x->verdict, "limits", r, NULL);
+	return r;
 }
 
 void exec_run(struct session_exec *x)

@@ -178,6 +178,8 @@ json_t *session_exec_fields(const struct session_exec *x)
 	if (!fields)
 		return NULL;
 	put(fields, "cwd", r->cwd);
+	if (json_object_size(r->limits_given) > 0)
+		json_object_set(fields, "limits", r->limits_given);
 	if (r->tty) {
 		json_object_set_new(fields, "columns", json_integer(r->columns));
 		json_object_set_new(fields, "rows", json_integer(r->rows));

@@ -158,6 +158,8 @@ struct exec_ground session_request_ground(const struct session_request *r)
 		.user = r->policy.user,
 		.has_workspace = r->policy.workspace != NULL,
 		.env = r->env,
+		.limits = r->policy.command_limits_given,
+		.session_limits = &r->policy.limits,
 	};
 }
 

@@ -1,6 +1,7 @@
 /* The inside of a session, for session.c and the files that are parts of it. */
 #pragma once
 
+#include "capture/in_hand.h"
 #include "sandbox/phases.h"
 #include "secret_files.h"
 #include "session.h"
@@ -49,9 +50,12 @@ struct session_exec {
 	struct streams streams;
 	struct verdict verdict;
 	uint64_t started_boot_ns;
-	bool discard;	 /* output is no longer delivered */
-	int signal_sent; /* the last one that was asked for, and by whom */
+	uint64_t told[SANDBOX_CONTROLLERS]; /* hits of its own limits that vitrined has told */
+	uint64_t hits[SANDBOX_CONTROLLERS]; /* as the kernel counted them before it was killed */
+	bool discard;			    /* output is no longer delivered */
+	int signal_sent;		    /* the last one that was asked for, and by whom */
 	const char *signal_by;
+	sd_event_source *wall;
 	sd_event_source *drain; /* runs while a killed command's output is still delivered */
 };
 
@@ -76,6 +80,7 @@ struct session {
 	uint64_t missed;	/* since then, when it ended */
 	bool has_missed;	/* that is known */
 	uint64_t cgroup;
+	struct in_hand lost;	    /* with a recorder that died */
 	struct session_exec *execs; /* those that have not ended */
 	struct session_exec *main;  /* the one that it lives for; NULL: none, or it has ended */
 	uint32_t last_exec;	    /* number of the newest */
@@ -188,13 +193,23 @@ void session_discard(struct session *s);
 int session_limits_measure(struct session *s);
 /* The session stands: follow its limits. 0 or -errno. */
 int session_limits_start(struct session *s);
+/* The command has limits of its own: set them. 0 or -errno with a fault. */
+int exec_limits_set(struct session_exec *x, struct fault *f);
+/* It runs: follow them. 0 or -errno. */
+int exec_limits_start(struct session_exec *x);
+/* Take what the kernel counts, before its cgroup goes; and record what was hit, when it is dead. */
+void exec_limits_measure(struct session_exec *x);
+void exec_limits_look(struct session_exec *x);
+
 /* Record what was hit since the last look. */
 void session_limits_look(struct session *s);
 void session_limits_stop(struct session *s);
 /* The same with what is told from a thread; not from within what it tells. */
 void session_limits_free(struct session *s);
-/* Hits that the kernel counted at @c and of which no process's record tells. */
+/* Hits that the kernel counted at @c of the session and of which no process's record tells. */
 uint64_t session_limits_untold(const struct session *s, enum sandbox_controller c);
+/* The same of a command's own limit, as it is now. */
+uint64_t exec_limits_untold(const struct session_exec *x, enum sandbox_controller c);
 /* Command @exec wrote more than it may. */
 void session_limits_output(struct session *s, uint32_t exec);
 

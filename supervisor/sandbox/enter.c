@@ -184,20 +184,15 @@ static int change_root(int root_fd)
 	return root.st_dev == now.st_dev && root.st_ino == now.st_ino ? 0 : -EXDEV;
 }
 
-/* Of the session's user namespace only. SYS_ADMIN is for the cgroup namespace of each command. */
-static bool init_keeps(int capability)
-{
-	return capability == CAP_CHOWN || capability == CAP_DAC_OVERRIDE ||
-	       capability == CAP_FOWNER || capability == CAP_FSETID || capability == CAP_SETUID ||
-	       capability == CAP_SETGID || capability == CAP_KILL || capability == CAP_SETPCAP ||
-	       capability == CAP_SYS_ADMIN;
-}
-
 static int drop_capabilities(void)
 {
-	for (int c = 0; prctl(PR_CAPBSET_READ, c, 0, 0, 0) >= 0; c++)
-		if (!init_keeps(c) && prctl(PR_CAPBSET_DROP, c, 0, 0, 0) < 0)
-			return -errno;
+	int r = 0;
+
+	for (int c = 0; r == 0; c++)
+		if (!(INIT_CAPABILITIES >> c & 1) && prctl(PR_CAPBSET_DROP, c, 0, 0, 0) < 0)
+			r = -errno;
+	if (r != -EINVAL) /* of the one behind the last */
+		return r;
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : 0;
 }
 

@@ -48,15 +48,35 @@ int sandbox_prepare_exec(struct sandbox *s, uint32_t exec, uint64_t *ret_cgroup)
 	return 0;
 }
 
+int sandbox_limit_exec(struct sandbox *s, uint32_t exec, const struct sandbox_limits *limits,
+		       struct sandbox_error *ret_error)
+{
+	struct sandbox_exec *e = exec ? find_exec(s, exec) : NULL;
+	char why[LIMITS_WHY] = "", name[16];
+
+	if (!e)
+		return sandbox_fail(ret_error, SETUP_limits, -ENOENT, "command %u", exec);
+	snprintf(name, sizeof(name), "%u", exec);
+	s->has_limited_exec = true;
+	int r = limits_open_command(s->cgroups, s->info.cgroup_fd, e->cgroup_fd, s->id, name,
+				    limits, &e->limits, why);
+
+	return r < 0 ? sandbox_fail(ret_error, SETUP_limits, r, "%s", why) : 0;
+}
+
 int sandbox_begin_exec(struct sandbox *s, uint32_t exec)
 {
 	struct init_request request = {.kind = INIT_BEGIN, .exec = exec};
 	struct sandbox_exec *e = exec ? find_exec(s, exec) : NULL;
+	int fds[INIT_BEGIN_CGROUPS + SANDBOX_CONTROLLERS];
 
 	if (!e)
 		return -ENOENT;
-	int r = e->asked ? 0
-			 : message_send(s->control_fd, &request, sizeof(request), &e->cgroup_fd, 1);
+	if (e->asked)
+		return 0;
+	fds[INIT_BEGIN_CGROUP] = e->cgroup_fd;
+	size_t count = INIT_BEGIN_CGROUPS + limits_tasks(&e->limits, fds + INIT_BEGIN_CGROUPS);
+	int r = message_send(s->control_fd, &request, sizeof(request), fds, count);
 	e->asked = r == 0;
 	return r;
 }
@@ -225,8 +245,10 @@ int sandbox_exec(struct sandbox *s, const struct sandbox_command *command, int *
 		.tty = command->tty,
 		.columns = command->columns,
 		.rows = command->rows,
-		.files = s->limits.asked.files,
-		.file_size_bytes = s->limits.asked.file_size_bytes,
+		.files = e->limits.asked.files ? e->limits.asked.files : s->limits.asked.files,
+		.file_size_bytes = e->limits.asked.file_size_bytes
+					   ? e->limits.asked.file_size_bytes
+					   : s->limits.asked.file_size_bytes,
 	};
 	cleanup(close_fd) int payload = -1;
 	int r = sandbox_begin_exec(s, command->exec);
@@ -295,18 +317,27 @@ int sandbox_next_status(struct sandbox *s, struct sandbox_status *ret_status)
  * Once its cgroup is removed a command cannot start any more either: init may not have come to it
  * yet.
  */
-static int kill_and_remove(struct sandbox *s, const struct sandbox_exec *e)
+static int kill_and_remove(struct sandbox *s, struct sandbox_exec *e)
 {
-	char name[16];
+	char name[16], path[LAUNCH_ID_MAX + 16];
+	uint64_t hits[SANDBOX_CONTROLLERS] = {0};
 	int r;
 
 	snprintf(name, sizeof(name), "%u", e->exec);
 	do {
 		r = cgroup_kill(e->cgroup_fd, -1);
+		for (int c = 0; c < SANDBOX_CONTROLLERS; c++)
+			limits_hits(&e->limits, c, &hits[c]);
 		if (r == 0)
 			r = cgroup_remove(s->info.cgroup_fd, name);
 	} while (r == -EBUSY);
-	return r;
+	if (r < 0)
+		return r;
+	for (int c = 0; c < SANDBOX_CONTROLLERS; c++)
+		s->ended_hits[c] += hits[c];
+	snprintf(path, sizeof(path), "%s/%s", s->id, name);
+	limits_close(&e->limits, path);
+	return 0;
 }
 
 int sandbox_kill(struct sandbox *s, uint32_t exec)
@@ -358,5 +389,31 @@ int sandbox_exec_usage(const struct sandbox *s, uint32_t exec, uint64_t *ret_cpu
 
 	if (!e || e->killed)
 		return -ENOENT;
-	return cgroup_usage(e->cgroup_fd, ret_cpu_ns, ret_memory_peak);
+	int r = cgroup_usage(e->cgroup_fd, ret_cpu_ns, ret_memory_peak);
+	uint64_t peak = limits_memory_peak(&e->limits);
+
+	if (r == 0 && peak > *ret_memory_peak)
+		*ret_memory_peak = peak;
+	return r;
+}
+
+int sandbox_limit_hits(const struct sandbox *s, uint32_t exec, enum sandbox_controller c,
+		       uint64_t *ret_hits)
+{
+	const struct sandbox_exec *e = exec ? find_exec(s, exec) : NULL;
+	uint64_t all = s->ended_hits[c];
+
+	if (exec)
+		return e ? limits_hits(&e->limits, c, ret_hits) : -ENODATA;
+	int r = limits_hits(&s->limits, c, ret_hits);
+	if (r < 0 || limits_counts_below(&s->limits, c))
+		return r;
+	for (size_t i = 0; i < INIT_COMMANDS_MAX; i++) {
+		uint64_t hits = 0;
+
+		limits_hits(&s->execs[i].limits, c, &hits);
+		all += hits;
+	}
+	*ret_hits += all;
+	return 0;
 }

@@ -6,9 +6,19 @@
 
 #include "setup.h"
 
+#include <linux/capability.h>
 #include <stdint.h>
 
 #define INIT_COMMANDS_MAX 64 /* alive at once */
+
+/* Of init, within the session's user namespace; all others are gone from its bounding set.
+ * SYS_ADMIN is for the cgroup namespace of each command. */
+#define CAPABILITY_BIT(capability) (1ull << (capability))
+#define INIT_CAPABILITIES                                                                          \
+	(CAPABILITY_BIT(CAP_CHOWN) | CAPABILITY_BIT(CAP_DAC_OVERRIDE) |                            \
+	 CAPABILITY_BIT(CAP_FOWNER) | CAPABILITY_BIT(CAP_FSETID) | CAPABILITY_BIT(CAP_SETUID) |    \
+	 CAPABILITY_BIT(CAP_SETGID) | CAPABILITY_BIT(CAP_KILL) | CAPABILITY_BIT(CAP_SETPCAP) |     \
+	 CAPABILITY_BIT(CAP_SYS_ADMIN))
 
 enum init_descriptor {
 	INIT_FD_CONTROL = 3,
@@ -17,9 +27,14 @@ enum init_descriptor {
 };
 
 enum init_request_kind {
-	INIT_BEGIN,  /* make the process of command exec; descriptor: its cgroup */
+	INIT_BEGIN,  /* make the process of command exec; descriptors: enum init_begin_fd */
 	INIT_EXEC,   /* what that process waits for; descriptors: enum init_exec_fd */
 	INIT_SIGNAL, /* to the first process of command exec */
+};
+
+enum init_begin_fd {
+	INIT_BEGIN_CGROUP,  /* that it is born in */
+	INIT_BEGIN_CGROUPS, /* behind it: `tasks` of v1 cgroups that it enters */
 };
 
 enum init_exec_fd {

@@ -73,10 +73,8 @@ static int begin_command(struct init *init, const struct init_request *request,
 		return refuse(request->exec, EEXIST);
 	if (!c)
 		return refuse(request->exec, EAGAIN);
-	if (fds->count != 1)
-		return refuse(request->exec, EBADMSG);
 
-	int r = command_begin(fds->fd[0], &init->filter, &c->pid, &c->words);
+	int r = command_begin(fds, &init->filter, &c->pid, &c->words);
 	if (r < 0)
 		return refuse(request->exec, -r);
 	c->exec = request->exec;

@@ -165,6 +165,14 @@ struct sandbox_command {
 int sandbox_prepare_exec(struct sandbox *s, uint32_t exec, uint64_t *ret_cgroup);
 
 /*
+ * Give a prepared command limits of its own, within the session's; of memory, processes, processor,
+ * open files and their size. Each holds when this returns 0; else -errno, and what is missing in
+ * @ret_error.
+ */
+int sandbox_limit_exec(struct sandbox *s, uint32_t exec, const struct sandbox_limits *limits,
+		       struct sandbox_error *ret_error);
+
+/*
  * Have pid 1 make the process of a prepared command, which waits for what to execute; sandbox_exec
  * does that too where it was not done. The sensors have to watch the session by then: what
  * processes they saw no birth of does is the session's own. 0 or -errno.
@@ -212,8 +220,10 @@ int sandbox_signal(struct sandbox *s, uint32_t exec, int signal);
 /* Change the size of the command's terminal. */
 int sandbox_resize(struct sandbox *s, uint32_t exec, uint16_t columns, uint16_t rows);
 
-/* How often the kernel counted a limit as hit. 0, -ENODATA if there is none, or -errno. */
-int sandbox_limit_hits(const struct sandbox *s, enum sandbox_controller c, uint64_t *ret_hits);
+/* How often the kernel counted a limit of the session, or with @exec of that command, as hit. 0,
+ * -ENODATA if there is none, or -errno. */
+int sandbox_limit_hits(const struct sandbox *s, uint32_t exec, enum sandbox_controller c,
+		       uint64_t *ret_hits);
 /* Nothing is left of the bytes, or of the inodes, that the session may write to. False where that
  * is unknown. */
 bool sandbox_is_full(const struct sandbox *s, bool *ret_inodes);
