@@ -14,12 +14,11 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#define SPARES_MAX 4
 #define THIS_NETWORK "/proc/thread-self/ns/net"
 #define ALL_GROUPS "0 4294967294"
 
 static int home = -1;
-static int spares[SPARES_MAX];
+static int spares[NETWORKS_AHEAD];
 static size_t count;
 
 int networks_open(void)
@@ -57,7 +56,7 @@ static int make(void)
 
 bool networks_want_more(void)
 {
-	return count < SPARES_MAX;
+	return count < NETWORKS_AHEAD;
 }
 
 bool networks_make_ahead(void)

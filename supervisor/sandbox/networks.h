@@ -7,6 +7,8 @@
 
 #include <stdbool.h>
 
+#define NETWORKS_AHEAD 4 /* at most */
+
 /* Remember where the launcher is at home. 0 or -errno. */
 int networks_open(void);
 
