@@ -255,7 +255,7 @@ const struct command command_diff = {
 	.positional_min = 2,
 	.positional_max = 2,
 	.options = (const struct command_option[]){
-		{"hash", 0, NULL, "compare what is in files of the workspaces, too", OPTION_FLAG, QUESTION_OFFSET(hash)},
+		{"hash", 0, NULL, "compare what is in files, too", OPTION_FLAG, QUESTION_OFFSET(hash)},
 		QUESTION_OPTION_FILTER,
 		QUESTION_OPTIONS,
 	},

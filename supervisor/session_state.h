@@ -149,6 +149,11 @@ uint64_t session_limits_untold(const struct session *s, enum sandbox_controller 
 /* The command wrote more than it may. */
 void session_limits_output(struct session *s);
 
+/* session_final.c */
+
+/* All that ran is dead: have what it leaves behind looked at. */
+void session_look(struct session *s);
+
 /* session_death.c */
 
 /* Make a verdict of a signal say who sent it, and whether that was for a limit. @cgroup: of the
