@@ -41,6 +41,7 @@ struct explained {
 	struct explained_name *root;
 	struct explained_name *loose; /* the directory of those whose directory is not certain */
 	size_t sweep_at;
+	uint64_t unproven; /* acts whose names may be others */
 	bool is_short;
 };
 
@@ -292,13 +293,24 @@ static struct told told_of(const struct event *e, enum event_field path, enum ev
 	};
 }
 
+/* The tree has nothing of /workspace. */
+static bool is_elsewhere(struct bytes path)
+{
+	static const char workspace[] = "/workspace/";
+
+	return path.size >= sizeof(workspace) - 1 &&
+	       !memcmp(path.data, workspace, sizeof(workspace) - 1);
+}
+
 /* What the call was given may lead elsewhere: all of that name are then explained. */
 static struct explained_name *touch(struct explained *x, const struct told *t)
 {
 	if (!t->path.size)
 		return NULL;
-	if (!t->is_certain)
+	if (!t->is_certain && !is_elsewhere(t->path)) {
 		find_or_add(x, x->loose, last_part(t->path));
+		x->unproven++;
+	}
 	struct explained_name *n = make(x, t->path);
 	if (n)
 		n->flags |= TOUCHED;
@@ -448,6 +460,14 @@ void explained_take(struct explained *x, const struct event *e)
 static bool is_loose(struct explained *x, struct bytes name)
 {
 	return explained_find(x, x->loose, name) != NULL;
+}
+
+bool explained_excuse(struct explained *x)
+{
+	if (x->unproven == 0)
+		return false;
+	x->unproven--;
+	return true;
 }
 
 /* Both were recorded at nearly the same time: which was first is not certain. */

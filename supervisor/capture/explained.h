@@ -27,6 +27,13 @@ struct explained_name *explained_root(struct explained *x);
 struct explained_name *explained_find(struct explained *x, struct explained_name *directory,
 				      struct bytes name);
 
+/*
+ * A name that only a call's argument told may have been another one by the time that the kernel
+ * read it: each such act explains one name of any. True if one is left for this one, which takes
+ * it.
+ */
+bool explained_excuse(struct explained *x);
+
 /* What the tree shows. */
 enum explained_shown { EXPLAINED_PRESENT, EXPLAINED_CHANGED, EXPLAINED_DELETED };
 

@@ -44,7 +44,7 @@ struct final {
 	char **looks; /* owned: paths in /workspace */
 	size_t look_count, look_room, looked;
 	json_t *unexplained;
-	uint64_t unexplained_count;
+	uint64_t unexplained_count, unproven_count;
 };
 
 static const char *const change_names[FINAL_CHANGES] = {
@@ -120,7 +120,12 @@ static void add_unexplained(struct final *f, struct bytes path, const char *why)
 
 static void on_missing(void *context, struct bytes path)
 {
-	add_unexplained(context, path, "missing");
+	struct final *f = context;
+
+	if (explained_excuse(f->options.explained))
+		f->unproven_count++;
+	else
+		add_unexplained(f, path, "missing");
 }
 
 /* ---- records ---- */
@@ -297,6 +302,10 @@ static int found(struct final *f, const struct final_packet *p, struct bytes nam
 		is_explained = explained_see(
 			f->options.explained, directory_of(f), known_as(f, name), name,
 			p->change == FINAL_DELETED ? EXPLAINED_DELETED : EXPLAINED_CHANGED);
+	if (!is_explained && explained_excuse(f->options.explained)) {
+		f->unproven_count++;
+		is_explained = true;
+	}
 	if (!is_explained)
 		add_unexplained(f, path, "no_record");
 	return record(f, p, path, target, is_judged ? &is_explained : NULL);
@@ -523,6 +532,7 @@ char *final_unexplained(const struct final *f, bool lost)
 
 	if (lost && count)
 		json_object_set_new(value, "by_loss", json_integer(count));
+	put_count(value, "by_unproven", f->unproven_count);
 	if (json_array_size(f->unexplained))
 		json_object_set(value, "names", f->unexplained);
 	return json_dumps(value, JSON_COMPACT);

@@ -80,6 +80,34 @@ check 'vitrine files tells them' sh -c '"$1" files --state "$2" last >"$3" &&
 check 'and a search by hash finds it' sh -c '"$1" search --state "$2" \
 	sha256:5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03 | grep -q /tmp/c/b/f' - "$bin/vitrine" "$state"
 
+# ---- ordinary work: all of it explained ----
+
+cat >"$work/work.sh" <<-'WORK'
+	set -e
+	export HOME=/tmp/home GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
+	mkdir -p /tmp/home /tmp/src && cd /tmp/src
+	for i in $(seq 60); do echo "int f$i(void) { return $i; }" >"f$i.c"; done
+	echo 'int main(void) { return 0; }' >main.c
+	printf 'prog: $(patsubst %%.c,%%.o,$(wildcard *.c))\n\tgcc -o $@ $^\n' >Makefile
+	make -j4 prog
+	git init -q . && git add . && git commit -qm one && git gc -q && git clone -q . /tmp/clone
+	git checkout -q -b other && git rm -q f1.c && git commit -qm two
+	python3 -m venv --without-pip /tmp/venv && /tmp/venv/bin/python -m compileall -q /tmp/venv >/dev/null
+	cp -r /tmp/src /tmp/copy && mv /tmp/copy /dev/shm/moved && mv /dev/shm/moved/.git /dev/shm/moved/git
+	tar cf /tmp/all.tar -C /tmp clone && mkdir /tmp/out && tar xf /tmp/all.tar -C /tmp/out && rm -rf /tmp/clone
+	sed -i s/agent/AGENT/ /tmp/src/Makefile; find /tmp/out -name '*.o' -delete
+	dd if=/dev/zero of=/tmp/zeros bs=64k count=16 2>/dev/null; gzip /tmp/zeros; mkdir -p /tmp/x/y && rmdir /tmp/x/y
+	python3 -c 'import sqlite3; c = sqlite3.connect("/tmp/db"); c.execute("create table t(a)"); c.commit()'
+	mv /tmp/out/clone /tmp/out/clone2; ln /tmp/all.tar /tmp/second.tar; rm /tmp/all.tar
+WORK
+for user in agent root; do
+	run --user $user -- /bin/sh -c "$(cat "$work/work.sh")" >"$work/log" 2>&1
+	ok $? "a build, a clone, an environment and trees that move, as $user"
+	is 'are explained' 0 "$(unexplained)"
+done
+replay --kind file.final | wc -l >"$work/told"
+check 'and are many' test "$(cat "$work/told")" -gt 300
+
 # ---- names and trees that bite ----
 
 run -- /usr/bin/python3 -c '

@@ -250,6 +250,20 @@ static void what_is_not_proven_explains_the_name(void **state)
 	assert_string_equal(missing(w), "");
 }
 
+/* Nor is the name: another thread may have changed it while the kernel read it. */
+static void each_unproven_act_excuses_one_name(void **state)
+{
+	struct world *w = *state;
+
+	told_args(w, EVENT_file_delete, "/workspace/x");
+	assert_false(explained_excuse(w->x));
+	told_args(w, EVENT_file_delete, "/tmp/x");
+	told_args(w, EVENT_file_create, "/tmp/y");
+	assert_true(explained_excuse(w->x));
+	assert_true(explained_excuse(w->x));
+	assert_false(explained_excuse(w->x));
+}
+
 /* Two threads at one name: their records may come in the other order. */
 static void what_lies_close_has_no_order(void **state)
 {
@@ -326,6 +340,7 @@ int main(void)
 		TEST(what_came_as_a_whole_is_explained),
 		TEST(what_a_record_says_and_the_tree_does_not_is_missing),
 		TEST(what_is_not_proven_explains_the_name),
+		TEST(each_unproven_act_excuses_one_name),
 		TEST(what_lies_close_has_no_order),
 		TEST(what_came_and_went_takes_no_room),
 		TEST(what_finds_no_room_is_not_passed_over),
