@@ -53,8 +53,6 @@ void session_finish_exec(struct session *s)
 	v.wall_ns = session_clock_ns(CLOCK_BOOTTIME) - s->started_boot_ns;
 	s->stage = SESSION_DRAINING;
 	recorder_close_exec(s->host->recorder, s->manifest.id, SESSION_EXEC, verdict_fields(&v));
-	if (r == 0)
-		session_look(s);
 
 	crash_point();
 	/* While the recorder takes what the command wrote. */
@@ -62,6 +60,8 @@ void session_finish_exec(struct session *s)
 		sandbox_doom(s->sandbox);
 		s->is_doomed = true;
 	}
+	if (r == 0)
+		session_look(s);
 	session_count_missed(s);
 	phases_mark(s->phases, "emptied");
 }

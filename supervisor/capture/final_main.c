@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <seccomp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -76,7 +77,8 @@ static int load_filter(void)
 	static const int allowed[] = {
 		/* sockets and children */
 		SCMP_SYS(recvmsg), SCMP_SYS(recvfrom), SCMP_SYS(sendmsg), SCMP_SYS(sendto),
-		SCMP_SYS(clone), SCMP_SYS(exit_group), SCMP_SYS(fcntl),
+		SCMP_SYS(socketpair), SCMP_SYS(poll), SCMP_SYS(clone), SCMP_SYS(exit_group),
+		SCMP_SYS(fcntl),
 		/* trees; openat2 is used to read, and nobody may write to them */
 		SCMP_SYS(openat2), SCMP_SYS(getdents64), SCMP_SYS(newfstatat), SCMP_SYS(fstat),
 		SCMP_SYS(readlinkat), SCMP_SYS(read), SCMP_SYS(pread64), SCMP_SYS(close),
@@ -267,30 +269,64 @@ static int receive(int *ret_fd)
 	return 1;
 }
 
-static _Noreturn void be_child(int socket)
+/*
+ * A child that waits for a session, so that none has to wait for a child. That it has one it says
+ * by a byte into @taken_fd.
+ */
+static _Noreturn void be_child(int taken_fd)
 {
-	int r = -ECONNRESET;
+	int fd = -1, r = -ECONNRESET;
 
-	close(SOCKET_FD);
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0)
-		r = look(socket);
+		r = receive(&fd);
+	if (r > 0)
+		r = send(taken_fd, "", 1, MSG_NOSIGNAL) == 1 ? 0 : -errno;
+	close(taken_fd);
+	close(SOCKET_FD);
+	if (r == 0 && fd >= 0)
+		r = look(fd);
 	if (r < 0 && r != -EPIPE && r != -ECONNRESET)
 		fprintf(stderr, "vitrine-final: %s\n", strerror(-r));
 	_exit(r < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
-/* A session whose child cannot be started gets no answer: its socket is closed. */
+/* 1: the child has a session, 0: it ended without, -errno. */
+static int wait_taken(int fd)
+{
+	char byte;
+	ssize_t size;
+
+	do {
+		size = recv(fd, &byte, sizeof(byte), 0);
+	} while (size < 0 && errno == EINTR);
+	return size < 0 ? -errno : (int)size;
+}
+
+/* A child that ends without a session saw vitrined go, or was killed: what the socket says. */
 static int serve(void)
 {
-	for (;;) {
-		cleanup(close_fd) int fd = -1;
-		int r = receive(&fd);
+	struct pollfd gone = {.fd = SOCKET_FD, .events = POLLRDHUP};
+	int r = 1;
 
-		if (r <= 0)
-			return r;
-		if (fd >= 0 && fork() == 0)
-			be_child(fd);
+	while (r > 0) {
+		int pair[2];
+
+		if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+			return -errno;
+		pid_t pid = fork();
+		if (pid == 0) {
+			close(pair[0]);
+			be_child(pair[1]);
+		}
+		r = pid < 0 ? -errno : 0;
+		close(pair[1]);
+		if (r == 0)
+			r = wait_taken(pair[0]);
+		close(pair[0]);
+		if (r == 0)
+			r = poll(&gone, 1, 0) > 0 ? 0 : 1;
 	}
+	return r;
 }
 
 int main(void)

@@ -31,7 +31,7 @@ static void a_command_runs_and_ends(void **state)
 	assert_string_equal(
 		fake.calls,
 		"slot create watch ring open sign session.start secret.give prepare tell-exec "
-		"session.ready exec.start exec kill-exec exec.end look doom session.end ");
+		"session.ready exec.start exec kill-exec exec.end doom look session.end ");
 	m = read_manifest(b);
 	assert_int_equal(m.state, SESSION_ENDED);
 	assert_string_equal(m.reason, "exit");
