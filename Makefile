@@ -54,10 +54,11 @@ BIN := $(addprefix $(B)/bin/,$(PROGRAMS))
 
 archive = $(B)/lib/lib$(1).a
 
-# What starts sessions is linked with little, so that it starts fast itself.
-vitrine_main  := supervisor/vitrine_main.c
-vitrine_needs := supervisor sandbox metrics record
-vitrine_libs  := -ljansson
+# What starts sessions is linked with little, and statically, so that it starts fast itself.
+vitrine_main   := supervisor/vitrine_main.c
+vitrine_needs  := supervisor sandbox metrics record
+vitrine_libs   := -ljansson
+vitrine_static := $(if $(SAN),,-static-pie)
 
 vitrine-commands_main  := supervisor/commands_main.c
 vitrine-commands_needs := supervisor sandbox metrics replay exporters project record redact
@@ -111,7 +112,7 @@ define program
 $(B)/bin/$(1): $(call objects,$($(1)_main)) $(foreach l,$($(1)_needs),$(call archive,$(l)))
 	$$(call say,LINK,$$@)
 	@mkdir -p $$(@D)
-	$(Q)$(CC) $(if $($(1)_static),$(filter-out $(SANFLAGS),$(LDFLAGS)) -static,$(LDFLAGS) -pie) -o $$@ $$< -Wl,--start-group $$(filter %.a,$$^) -Wl,--end-group $($(1)_libs)
+	$(Q)$(CC) $(if $($(1)_static),$(filter-out $(SANFLAGS),$(LDFLAGS)) $($(1)_static),$(LDFLAGS) -pie) -o $$@ $$< -Wl,--start-group $$(filter %.a,$$^) -Wl,--end-group $($(1)_libs)
 endef
 $(foreach p,$(PROGRAMS),$(eval $(call program,$(p))))
 

@@ -199,8 +199,29 @@ struct cgroup {
 	struct cgroup *ancestors[1]; /* one for each level, itself included; since 6.1 */
 };
 
+struct cgroup_subsys_state {
+	struct cgroup_subsys_state *parent;
+};
+
 struct css_set {
 	struct cgroup *dfl_cgrp;
+	struct cgroup_subsys_state *subsys[1]; /* by enum cgroup_subsys_id */
+};
+
+enum cgroup_subsys_id { memory_cgrp_id = 1, pids_cgrp_id = 2 }; /* the kernel's own at load */
+
+struct page_counter {
+	atomic_long_t usage;
+	unsigned long max;
+};
+
+struct mem_cgroup {
+	struct page_counter memory;
+};
+
+struct pids_cgroup {
+	atomic_long_t counter;
+	atomic_long_t limit;
 };
 
 struct task_struct {

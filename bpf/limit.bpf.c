@@ -79,30 +79,38 @@ static __always_inline __u32 space_of(const struct session_slot *slot, struct pt
 	return WIRE_LIMIT_COUNT;
 }
 
+/* What is in force for the current process: the command's own, or else the session's. */
+static __always_inline __u64 limit_in_force(const struct session_slot *slot,
+					    const struct command_slot *command, __u32 limit)
+{
+	return command && command->limits[limit] ? command->limits[limit] : slot->limits[limit];
+}
+
 static __always_inline __u32 limit_of(const struct session_slot *slot, struct pt_regs *regs,
 				      long ret)
 {
+	__u64 in_force;
+
 	__u64 call = regs->orig_ax;
 	__u8 kind = call < SYSCALL_NUMBERS ? limited_calls[call] : LIMITED_nothing;
 
 	/* A limit that the session has set itself, below that of its policy, is its own affair. */
 	switch (-ret) {
 	case EAGAIN:
-		return kind == LIMITED_fork && slot->limits[WIRE_LIMIT_pids] &&
-				       soft_limit(RLIMIT_NPROC) > slot->limits[WIRE_LIMIT_pids]
-			       ? WIRE_LIMIT_pids
-			       : WIRE_LIMIT_COUNT;
+		if (kind != LIMITED_fork)
+			return WIRE_LIMIT_COUNT;
+		in_force = limit_in_force(slot, command_of_current(), WIRE_LIMIT_pids);
+		return in_force && soft_limit(RLIMIT_NPROC) > in_force ? WIRE_LIMIT_pids
+								       : WIRE_LIMIT_COUNT;
 	case EMFILE:
-		return kind != LIMITED_watch && slot->limits[WIRE_LIMIT_files] &&
-				       soft_limit(RLIMIT_NOFILE) == slot->limits[WIRE_LIMIT_files]
+		in_force = limit_in_force(slot, command_of_current(), WIRE_LIMIT_files);
+		return kind != LIMITED_watch && in_force && soft_limit(RLIMIT_NOFILE) == in_force
 			       ? WIRE_LIMIT_files
 			       : WIRE_LIMIT_COUNT;
 	case EFBIG:
-		return slot->limits[WIRE_LIMIT_file_size] &&
-				       soft_limit(RLIMIT_FSIZE) ==
-					       slot->limits[WIRE_LIMIT_file_size]
-			       ? WIRE_LIMIT_file_size
-			       : WIRE_LIMIT_COUNT;
+		in_force = limit_in_force(slot, command_of_current(), WIRE_LIMIT_file_size);
+		return in_force && soft_limit(RLIMIT_FSIZE) == in_force ? WIRE_LIMIT_file_size
+									: WIRE_LIMIT_COUNT;
 	case ENOSPC:
 	case EDQUOT:
 		return space_of(slot, regs, kind, call);

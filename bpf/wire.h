@@ -125,6 +125,12 @@ struct session_slot {
 	__u64 limits[WIRE_LIMIT_COUNT]; /* that are in force; 0: not */
 };
 
+/* Value of the `commands` map (key: cgroup id of a command): limits of its own. */
+struct command_slot {
+	__u64 limits[WIRE_LIMIT_COUNT]; /* 0: it has none of its own */
+	__u64 hits[WIRE_LIMIT_COUNT];	/* only grow */
+};
+
 /* `entry` of an attempt: how the kernel was entered. On other ways numbers mean other calls. */
 enum call_entry {
 	ENTRY_NATIVE,

@@ -6,6 +6,7 @@
 
 #include "access.h"
 #include "grant.h"
+#include "lend.h"
 #include "pool.h"
 #include "record/jansson_cleanup.h"
 
@@ -16,15 +17,21 @@
 
 #define TERMINAL_MAX UINT16_MAX
 #define STREAMS 3
+#define FIRST_EXEC 1 /* the command that is meant where none is named */
 
-void client_send(struct client *c, json_t *message)
+void client_send_fds(struct client *c, json_t *message, const int *fds, size_t fd_count)
 {
 	cleanup(json) json_t *owned = message;
 
 	if (!owned)
 		return;
-	if (control_send(c->socket, owned, NULL, 0) < 0)
+	if (control_send(c->socket, owned, fds, fd_count) < 0)
 		shutdown(c->socket, SHUT_RDWR);
+}
+
+void client_send(struct client *c, json_t *message)
+{
+	client_send_fds(c, message, NULL, 0);
 }
 
 void client_refuse(struct client *c, const char *code, const char *text)
@@ -39,7 +46,18 @@ static void refuse_error(struct client *c, int error, const char *text)
 		      error == -ESRCH ? text : strerror(-error));
 }
 
-/* ---- session.run ---- */
+/* ---- session.run, session.start ---- */
+
+/* Who asked for a session that lives for no command has done so, and may go. */
+static void let_go(struct client *c, const char *id)
+{
+	struct session *s = session_find(c->host, id);
+
+	if (s && session_is_detached(s)) {
+		session_forget_client(s);
+		c->session[0] = 0;
+	}
+}
 
 static void tell_started(void *context, const char *id)
 {
@@ -49,6 +67,7 @@ static void tell_started(void *context, const char *id)
 		  c->who.uid);
 	c->is_answered = true;
 	client_send(c, json_pack("{s:b, s:s}", "ok", 1, "session", id));
+	let_go(c, id);
 }
 
 static void tell_ended(void *context, const char *id, const json_t *verdict, int status,
@@ -92,18 +111,18 @@ static int check_capacity(const struct client *c, const struct grant *g, struct 
 		       : 0;
 }
 
-static int make_request(struct client *c, struct control_message *m,
+static int make_request(struct client *c, struct control_message *m, size_t streams,
 			struct session_request *ret_request, struct fault *f)
 {
 	struct session_request request = {.workspace_fd = -1};
 	struct grant grant = {0};
-	int workspace_fd = m->fd_count > STREAMS ? m->fds[STREAMS] : -1;
+	int workspace_fd = m->fd_count > streams ? m->fds[streams] : -1;
 	int r = grant_find(c->host->config.users, c->socket, &c->who, &grant, f);
 
 	if (r == 0)
 		r = check_capacity(c, &grant, f);
 	if (r == 0) {
-		m->fds[STREAMS] = -1;
+		m->fds[streams] = -1;
 		r = session_request_parse(m->body, &grant, workspace_fd, &request, f);
 	}
 	if (r == 0)
@@ -117,7 +136,7 @@ static int make_request(struct client *c, struct control_message *m,
 	return 0;
 }
 
-static void serve_run(struct client *c, struct control_message *m)
+static void serve_session(struct client *c, struct control_message *m, size_t streams)
 {
 	struct host *h = c->host;
 	struct session_request request;
@@ -129,8 +148,10 @@ static void serve_run(struct client *c, struct control_message *m)
 		client_refuse(c, "busy", "this connection has a session already");
 		return;
 	}
-	if (m->fd_count < STREAMS || m->fd_count > STREAMS + 1) {
-		client_refuse(c, "bad_request", "session.run needs three descriptors or four");
+	if (m->fd_count < streams || m->fd_count > streams + 1) {
+		client_refuse(c, "bad_request",
+			      streams ? "session.run needs three descriptors or four"
+				      : "session.start takes one descriptor at most");
 		return;
 	}
 	const char *state = json_string_value(json_object_get(m->body, "state"));
@@ -142,7 +163,7 @@ static void serve_run(struct client *c, struct control_message *m)
 	}
 
 	c->is_answered = false;
-	int r = make_request(c, m, &request, &f);
+	int r = make_request(c, m, streams, &request, &f);
 	if (r == 0)
 		r = session_start(h, &request, &c->who, m->fds, &told, &s, &f);
 	if (r < 0)
@@ -153,6 +174,16 @@ static void serve_run(struct client *c, struct control_message *m)
 		memcpy(c->session, session_id(s), sizeof(c->session));
 }
 
+static void serve_run(struct client *c, struct control_message *m)
+{
+	serve_session(c, m, STREAMS);
+}
+
+static void serve_start(struct client *c, struct control_message *m)
+{
+	serve_session(c, m, 0);
+}
+
 /* ---- requests about a session ---- */
 
 static bool may_have(const struct client *c, const struct session *s)
@@ -160,8 +191,7 @@ static bool may_have(const struct client *c, const struct session *s)
 	return c->who.uid == 0 || c->who.uid == session_asker(s);
 }
 
-/* The session that the request names, if the client may have it. */
-static struct session *named_session(struct client *c, const struct control_message *m)
+struct session *client_session(struct client *c, const struct control_message *m)
 {
 	const char *id = json_string_value(json_object_get(m->body, "session"));
 	struct session *s = session_find(c->host, id);
@@ -170,6 +200,24 @@ static struct session *named_session(struct client *c, const struct control_mess
 		return s;
 	client_refuse(c, "no_session", "no such session is alive");
 	return NULL;
+}
+
+bool client_number(struct client *c, const struct control_message *m, const char *key,
+		   uint32_t *ret_number)
+{
+	const json_t *value = json_object_get(m->body, key);
+	json_int_t number = json_integer_value(value);
+	char text[64];
+
+	if (!value)
+		return true;
+	if (json_is_integer(value) && number >= 1 && number <= UINT32_MAX) {
+		*ret_number = (uint32_t)number;
+		return true;
+	}
+	snprintf(text, sizeof(text), "%s: bad value; allowed: a number from 1", key);
+	client_refuse(c, "bad_request", text);
+	return false;
 }
 
 static void answer(struct client *c, int r)
@@ -182,41 +230,54 @@ static void answer(struct client *c, int r)
 
 static void serve_resize(struct client *c, struct control_message *m)
 {
-	struct session *s = named_session(c, m);
+	struct session *s = client_session(c, m);
 	json_int_t columns = json_integer_value(json_object_get(m->body, "columns"));
 	json_int_t rows = json_integer_value(json_object_get(m->body, "rows"));
+	uint32_t exec = FIRST_EXEC;
 
-	if (!s)
+	if (!s || !client_number(c, m, "exec", &exec))
 		return;
 	if (columns < 1 || columns > TERMINAL_MAX || rows < 1 || rows > TERMINAL_MAX) {
 		client_refuse(c, "bad_request", "columns, rows: allowed: 1 to 65535");
 		return;
 	}
-	answer(c, session_resize(s, (uint16_t)columns, (uint16_t)rows));
+	answer(c, session_resize(s, exec, (uint16_t)columns, (uint16_t)rows));
+}
+
+static bool is_own(const struct client *c, const struct session *s, uint32_t exec)
+{
+	const char *id = session_id(s);
+
+	return strcmp(c->session, id) == 0 || (c->exec == exec && !strcmp(c->exec_session, id));
 }
 
 static void serve_signal(struct client *c, struct control_message *m)
 {
-	struct session *s = named_session(c, m);
+	struct session *s = client_session(c, m);
 	json_int_t signal = json_integer_value(json_object_get(m->body, "signal"));
+	uint32_t exec = FIRST_EXEC;
 
-	if (!s)
+	if (!s || !client_number(c, m, "exec", &exec))
 		return;
 	if (signal < 1 || signal >= NSIG) {
 		client_refuse(c, "bad_request", "signal: not the number of a signal");
 		return;
 	}
-	answer(c, session_signal(s, (int)signal,
-				 strcmp(c->session, session_id(s)) == 0 ? "client" : "user"));
+	answer(c, session_signal(s, exec, (int)signal, is_own(c, s, exec) ? "client" : "user"));
 }
 
 static void serve_kill(struct client *c, struct control_message *m)
 {
-	struct session *s = named_session(c, m);
+	struct session *s = client_session(c, m);
 	struct verdict killed = {.reason = VERDICT_KILLED, .by = "user"};
+	uint32_t exec = 0;
 
-	if (!s)
+	if (!s || !client_number(c, m, "exec", &exec))
 		return;
+	if (exec) {
+		answer(c, session_exec_end(s, exec, &killed, false));
+		return;
+	}
 	client_send(c, json_pack("{s:b}", "ok", 1));
 	session_end(s, &killed, false);
 }
@@ -268,10 +329,12 @@ static const struct {
 	enum role role;
 	void (*serve)(struct client *c, struct control_message *m);
 } requests[] = {
-	{"session.run", ROLE_GRANTED, serve_run},     {"session.signal", ROLE_OWNER, serve_signal},
+	{"session.run", ROLE_GRANTED, serve_run},     {"session.start", ROLE_GRANTED, serve_start},
+	{"exec.run", ROLE_OWNER, client_serve_exec},  {"session.signal", ROLE_OWNER, serve_signal},
 	{"session.kill", ROLE_OWNER, serve_kill},     {"exec.resize", ROLE_OWNER, serve_resize},
-	{"record.access", ROLE_READER, access_serve}, {"session.list", ROLE_ANYBODY, serve_list},
-	{"daemon.info", ROLE_ANYBODY, serve_info},
+	{"record.access", ROLE_READER, access_serve}, {"record.list", ROLE_ANYBODY, lend_list},
+	{"record.open", ROLE_OWNER, lend_open},	      {"record.more", ROLE_OWNER, lend_more},
+	{"session.list", ROLE_ANYBODY, serve_list},   {"daemon.info", ROLE_ANYBODY, serve_info},
 };
 
 void client_serve(struct client *c, struct control_message *m)

@@ -1,20 +1,13 @@
-/*
- * vitrine kill: end a session, or send its command a signal. The daemon is the one that listens, or
- * the private one that the session's manifest names.
- */
-#include "connection.h"
-#include "control.h"
+/* vitrine kill: end a session or a command of it, or send a command a signal. */
+#include "reach.h"
 #include "record/cleanup.h"
 #include "record/command.h"
 #include "record/jansson_cleanup.h"
-#include "record/store.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #define CALLED "vitrine kill"
 #define LOOK_NS 20000000 /* between two looks whether it has ended */
@@ -22,8 +15,9 @@
 #define KILL_STATUS_FAILED 1
 
 struct kill_options {
-	const char *state, *socket;
-	int signal; /* 0: end it */
+	struct reach_options reach;
+	int signal;    /* 0: end it */
+	uint32_t exec; /* 0: the session, or its first command */
 };
 
 /* TERM, SIGTERM or 15. */
@@ -44,149 +38,16 @@ static int parse_signal(const char *text, void *ret_value)
 	return 0;
 }
 
-/* ---- which session, and whose ---- */
-
-static int find_session(const char *state, const char *what, struct manifest *ret_manifest,
-			struct fault *f)
+static int parse_exec(const char *text, void *ret_value)
 {
-	cleanup(close_fd) int state_fd = open(state, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
-	cleanup(close_fd) int dir_fd = -1;
+	size_t digits = strspn(text, "0123456789");
+	uint32_t number = 0;
 
-	if (state_fd < 0)
-		return fault_set(f, -errno, "state", "%s: %s", state, strerror(errno));
-	int r = store_find(state_fd, what, ret_manifest, &dir_fd);
-	if (r == 0)
-		return 0;
-	return fault_set(f, r, "no_session", "%s: %s", what,
-			 r == -ENOENT	  ? "no such session"
-			 : r == -ENOTUNIQ ? "more than one session begins so"
-					  : strerror(-r));
-}
-
-/* A message and its answer, owned by the caller. 0 or -errno with a fault. */
-static int ask(int socket, json_t *message, json_t **ret_answer, struct fault *f)
-{
-	cleanup(json) json_t *owned = message;
-	struct control_message m = {0};
-	int r = owned ? control_send(socket, owned, NULL, 0) : -ENOMEM;
-
-	if (r == 0)
-		r = control_receive(socket, &m);
-	if (r < 0)
-		return fault_set(f, r, "daemon", "vitrined: %s", strerror(-r));
-	*ret_answer = json_incref(m.body);
-	control_message_free(&m);
-
-	const json_t *error = json_object_get(*ret_answer, "error");
-	if (json_is_true(json_object_get(*ret_answer, "ok")))
-		return 0;
-	fault_say(f, "refused", "%s", json_string_value(json_object_get(error, "message")) ?: "?");
-	return -EREMOTEIO;
-}
-
-/* A daemon that was named knows where it keeps its records. */
-static int ask_state(int socket, json_t **ret_answer, const char **ret_state, struct fault *f)
-{
-	int r = ask(socket, json_pack("{s:s}", "request", "daemon.info"), ret_answer, f);
-
-	if (r < 0)
-		return r;
-	*ret_state = json_string_value(json_object_get(*ret_answer, "state"));
-	return *ret_state ? 0 : fault_set(f, -EBADMSG, "daemon", "vitrined does not say its state");
-}
-
-static int connect_owner(const struct manifest *m, int *ret_socket, struct fault *f)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), CONTROL_PRIVATE_SOCKET, (long long)m->supervisor_pid);
-	int r = connection_connect(path, ret_socket);
-	if (r == -ENOENT || r == -ECONNREFUSED)
-		r = connection_connect(CONTROL_SOCKET, ret_socket);
-	return r < 0 ? fault_set(f, r, "no_daemon",
-				 "no vitrined of session %s answers (%s); is it at another "
-				 "--socket?",
-				 m->id, strerror(-r))
-		     : 0;
-}
-
-/* Which of the sessions in @list is meant by @what: an id, the beginning of one, a name, or last.
- */
-static int find_listed(const json_t *list, const char *what, struct manifest *m, struct fault *f)
-{
-	const char *found = NULL;
-	json_int_t newest = -1;
-	const json_t *session;
-	size_t i, count = 0;
-
-	json_array_foreach (list, i, session) {
-		const char *id = json_string_value(json_object_get(session, "id"));
-		const char *name = json_string_value(json_object_get(session, "name"));
-		json_int_t started = json_integer_value(json_object_get(session, "started_ns"));
-
-		if (!id || (strcmp(what, "last") && strncmp(id, what, strlen(what)) &&
-			    (!name || strcmp(name, what))))
-			continue;
-		if (!strcmp(what, "last") && started <= newest)
-			continue;
-		newest = started;
-		count = strcmp(what, "last") ? count + 1 : 1;
-		found = id;
-	}
-	if (count != 1)
-		return fault_set(f, -ENOENT, "no_session", "%s: %s", what,
-				 count ? "more than one session begins so"
-				       : "no session of yours that is alive");
-	snprintf(m->id, sizeof(m->id), "%s", found);
-	return 0;
-}
-
-/* Who cannot read records asks the daemon, which tells each user of the user's own. */
-static int find_by_daemon(const struct kill_options *o, const char *what, struct manifest *m,
-			  int *ret_socket, struct fault *f)
-{
-	const char *path = o->socket ? o->socket : CONTROL_SOCKET;
-	cleanup(json) json_t *answer = NULL;
-	cleanup(close_fd) int socket = -1;
-	int r = connection_connect(path, &socket);
-
-	if (r < 0)
-		return fault_set(f, r, "no_daemon", "no vitrined at %s: %s", path, strerror(-r));
-	r = ask(socket, json_pack("{s:s}", "request", "session.list"), &answer, f);
-	if (r == 0)
-		r = find_listed(json_object_get(answer, "sessions"), what, m, f);
-	if (r == 0)
-		*ret_socket = take_fd(socket);
-	return r;
-}
-
-static int find(const struct kill_options *o, const char *what, struct manifest *m, int *ret_socket,
-		struct fault *f)
-{
-	cleanup(json) json_t *info = NULL;
-	cleanup(close_fd) int socket = -1;
-	const char *state = o->state ? o->state : STORE_DEFAULT_STATE;
-	int r = 0;
-
-	if (geteuid() != 0)
-		return find_by_daemon(o, what, m, ret_socket, f);
-	if (o->socket) {
-		r = connection_connect(o->socket, &socket);
-		if (r < 0)
-			return fault_set(f, r, "no_daemon", "no vitrined at %s: %s", o->socket,
-					 strerror(-r));
-		if (!o->state)
-			r = ask_state(socket, &info, &state, f);
-	}
-	if (r == 0)
-		r = find_session(state, what, m, f);
-	if (r == 0 && m->state == SESSION_ENDED)
-		r = fault_set(f, -ESRCH, "ended", "session %s has ended already", m->id);
-	if (r == 0 && socket < 0)
-		r = connect_owner(m, &socket, f);
-	if (r < 0)
-		return r;
-	*ret_socket = take_fd(socket);
+	for (size_t i = 0; digits <= 9 && !text[digits] && i < digits; i++)
+		number = 10 * number + (uint32_t)(text[i] - '0');
+	if (number < 1)
+		return -EINVAL;
+	*(uint32_t *)ret_value = number;
 	return 0;
 }
 
@@ -214,7 +75,8 @@ static int wait_for_end(int socket, const char *id, struct fault *f)
 
 	while (time(NULL) < end) {
 		cleanup(json) json_t *answer = NULL;
-		int r = ask(socket, json_pack("{s:s}", "request", "session.list"), &answer, f);
+		int r = reach_ask(socket, json_pack("{s:s}", "request", "session.list"), &answer,
+				  f);
 
 		if (r == -EPIPE || r == -ECONNRESET || (r == 0 && !is_listed(answer, id)))
 			return 0;
@@ -229,36 +91,35 @@ static int wait_for_end(int socket, const char *id, struct fault *f)
 static int end_or_signal(const struct kill_options *o, int socket, const char *id, struct fault *f)
 {
 	cleanup(json) json_t *answer = NULL;
+	json_t *message = json_pack("{s:s, s:s}", "request",
+				    o->signal ? "session.signal" : "session.kill", "session", id);
 
-	if (o->signal)
-		return ask(socket,
-			   json_pack("{s:s, s:s, s:i}", "request", "session.signal", "session", id,
-				     "signal", o->signal),
-			   &answer, f);
-	int r = ask(socket, json_pack("{s:s, s:s}", "request", "session.kill", "session", id),
-		    &answer, f);
-	return r < 0 ? r : wait_for_end(socket, id, f);
+	if (message && o->signal)
+		json_object_set_new(message, "signal", json_integer(o->signal));
+	if (message && o->exec)
+		json_object_set_new(message, "exec", json_integer(o->exec));
+	int r = reach_ask(socket, message, &answer, f);
+	return r < 0 || o->signal || o->exec ? r : wait_for_end(socket, id, f);
 }
 
 static int kill_run(const void *values, int argument_count, char **arguments)
 {
 	const struct kill_options *o = values;
+	char id[SESSION_ID_LENGTH + 1] = "";
 	cleanup(close_fd) int socket = -1;
-	struct manifest m = {0};
 	struct fault f = {0};
 
 	(void)argument_count;
 	signal(SIGPIPE, SIG_IGN);
-	int r = find(o, arguments[0], &m, &socket, &f);
+	int r = reach_session(&o->reach, arguments[0], id, &socket, &f);
 	if (r == 0)
-		r = end_or_signal(o, socket, m.id, &f);
+		r = end_or_signal(o, socket, id, &f);
 	if (r < 0) {
 		struct fault escaped;
 
 		fault_say(&escaped, NULL, "%s", f.text);
 		fprintf(stderr, CALLED ": %s\n", escaped.text);
 	}
-	manifest_free(&m);
 	return r < 0 ? KILL_STATUS_FAILED : 0;
 }
 
@@ -266,26 +127,30 @@ static int kill_run(const void *values, int argument_count, char **arguments)
 #define AT(field) offsetof(struct kill_options, field)
 const struct command command_kill = {
 	.name = "kill",
-	.summary = "end a session, or send its command a signal",
+	.summary = "end a session or a command of it, or send a command a signal",
 	.positional = "SESSION",
 	.positional_min = 1,
 	.positional_max = 1,
 	.options = (const struct command_option[]){
 		{"signal", 0, "SIGNAL", "send this signal to the command's first process instead", OPTION_PARSED, AT(signal),
 		 .parse = parse_signal, .allowed = "the name or number of a signal, as TERM, SIGTERM or 15"},
-		{"state", 0, "DIR", "state directory", OPTION_TEXT, AT(state)},
-		{"socket", 0, "PATH", "control socket of the vitrined to ask", OPTION_TEXT, AT(socket)},
+		{"exec", 0, "N", "end or signal this command of the session alone", OPTION_PARSED, AT(exec),
+		 .parse = parse_exec, .allowed = "the number of a command, from 1"},
+		{"state", 0, "DIR", "state directory", OPTION_TEXT, AT(reach.state)},
+		{"socket", 0, "PATH", "control socket of the vitrined to ask", OPTION_TEXT, AT(reach.socket)},
 		{0},
 	},
 	.values_size = sizeof(struct kill_options),
 	.description =
 		"Kills every process of SESSION, whatever they have done to outlive it, and waits until its record is closed; its "
 		"reason is then killed, by user. SESSION is an id, a unique prefix of one, a name, or last.\n\n"
-		"With --signal only the first process of the command gets the signal, and the session goes on. If that ends the "
-		"command, the verdict says by whom.\n\n"
+		"With --exec that command of the session is killed, with all that it started, and the session goes on, unless it lives "
+		"for that command.\n\n"
+		"With --signal only the first process of the command gets the signal, of the first command if --exec names no other, and "
+		"the session goes on. If that ends the command, the verdict says by whom.\n\n"
 		"Users other than root can end sessions of their own alone.",
 	.sections = (const struct command_section[]){
-		{"EXIT STATUS", "0, or 1 when there is no such session, or it has ended already."},
+		{"EXIT STATUS", "0, or 1 when there is no such session or command, or it has ended already."},
 		{0},
 	},
 	.run = kill_run,

@@ -36,7 +36,17 @@ int grant_apply(const struct grant *g, json_t *given, struct fault *ret_fault);
 int grant_check(const struct grant *g, const struct ucred *who, const struct session_request *r,
 		struct fault *ret_fault);
 
-/* For the table of types of settings. */
+/* What a row's "allow" may name. */
+struct grant_option {
+	const char *name;
+	size_t offset; /* of its bool in struct grant */
+	const char *doc;
+	bool otherwise; /* granted by a row that says nothing of it */
+};
+#define GRANT_OPTIONS 5
+extern const struct grant_option grant_options[GRANT_OPTIONS];
+
+/* For the table of types of settings (grant_settings.c). */
 bool grant_settings_check(const struct setting *s, struct setting_place *p);
 json_t *grant_settings_schema(const struct setting *s);
 extern const char grant_settings_allowed[];

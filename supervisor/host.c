@@ -4,6 +4,7 @@
  */
 #include "host.h"
 
+#include "capture/in_hand.h"
 #include "deployment_key.h"
 #include "host_metrics.h"
 #include "pool.h"
@@ -178,8 +179,15 @@ static int start_recorder(struct host *h, struct fault *f)
 		.numbers_fd = sensors_map_fd(h->sensors, "numbers"),
 		.losses_fd = sensors_map_fd(h->sensors, "losses"),
 		.written_files_fd = sensors_map_fd(h->sensors, "written_files"),
+		.exec_bytes_fd = sensors_map_fd(h->sensors, "exec_bytes"),
 		.metrics_fd = h->recorder_page.fd,
 	};
+	int r = h->in_hand.cells ? 0 : metrics_page_new(IN_HAND_BYTES, true, &h->in_hand);
+
+	if (r < 0)
+		return fault_set(f, r, "recorder", "memory shared with the recorder: %s",
+				 strerror(-r));
+	options.in_hand_fd = h->in_hand.fd;
 
 	return recorder_start(&options, &h->recorder, f);
 }
@@ -213,6 +221,15 @@ static int start_pool(struct host *h, struct fault *f)
 		return 0;
 	int r = pool_open(h, h->config.pool, &h->pool);
 	return r < 0 ? fault_set(f, r, "loop", "cannot make the pool: %s", strerror(-r)) : 0;
+}
+
+struct session_dir_owner host_session_owner(const struct host *h)
+{
+	return (struct session_dir_owner){
+		.uid = h->recorder_uid,
+		.gid = h->has_readers ? h->readers_gid : h->recorder_gid,
+		.group_reads = h->has_readers,
+	};
 }
 
 int host_open(const struct config *config, const struct log *log, sd_event *loop,
@@ -254,6 +271,8 @@ void host_close(struct host *h)
 	host_metrics_close(h);
 	pool_close(h->pool);
 	h->pool = NULL;
+	spare_dirs_close(h->spare_dirs);
+	h->spare_dirs = NULL;
 	worker_stop(h->starts);
 	worker_stop(h->ends);
 	h->starts = h->ends = NULL;
@@ -276,6 +295,7 @@ void host_close(struct host *h)
 	templates_free(&h->templates);
 	shapes_free(h->shapes);
 	h->shapes = NULL;
+	metrics_page_free(&h->in_hand);
 	explicit_bzero(h->key, sizeof(h->key));
 }
 
@@ -284,6 +304,12 @@ int host_restart_recorder(struct host *h, struct fault *ret_fault)
 	recorder_stop(h->recorder);
 	h->recorder = NULL;
 	return start_recorder(h, ret_fault);
+}
+
+uint64_t host_missed(struct host *h)
+{
+	h->missed_seen = sensors_missed(h->sensors);
+	return h->missed_seen;
 }
 
 int host_watch(struct host *h, struct fault *ret_fault)
@@ -303,8 +329,10 @@ static int on_detach(sd_event_source *source, uint64_t now_us, void *context)
 	struct host *h = context;
 
 	(void)source, (void)now_us;
-	if (h->watched == 0)
+	if (h->watched == 0) {
 		sensors_detach(h->sensors);
+		host_missed(h);
+	}
 	return 0;
 }
 

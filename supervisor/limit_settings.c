@@ -47,6 +47,7 @@ static const struct limit {
 	uint64_t min, max;
 	size_t offset;
 	const char *doc;
+	bool is_shared; /* of all commands together, and of no one's alone */
 } limits[] = {
 #define AT(field) offsetof(struct limit_values, field)
 	{"memory", UNIT_BYTES, 4 << 20, NUMBER_MAX, AT(memory_bytes),
@@ -59,22 +60,27 @@ static const struct limit {
 	 "Time that the command may take, in seconds or with a unit: ms, s, m, h."},
 	{"disk", UNIT_BYTES, 1 << 20, NUMBER_MAX, AT(disk_bytes),
 	 "Bytes of files that the session makes outside of /workspace; at least 1M, 2G if not "
-	 "given."},
+	 "given.",
+	 .is_shared = true},
 	{"inodes", UNIT_NUMBER, 128, UINT32_MAX, AT(inodes),
-	 "Files that the session makes outside of /workspace; at least 128, 1000000 if not given."},
+	 "Files that the session makes outside of /workspace; at least 128, 1000000 if not given.",
+	 .is_shared = true},
 	{"files", UNIT_NUMBER, 8, 1 << 30, AT(files), "Open files of each process; at least 8."},
 	{"file_size", UNIT_BYTES, 1, NUMBER_MAX, AT(file_size_bytes), "Size of each file."},
 	{"output", UNIT_BYTES, 1, NUMBER_MAX, AT(output_bytes),
 	 "Bytes that the command may write to standard output, standard error or its terminal."},
 	{"cpu_weight", UNIT_NUMBER, 1, 10000, AT(cpu_weight),
 	 "Share of processors where others want them too, from 1 to 10000; 100 is everybody's who "
-	 "has not asked."},
+	 "has not asked.",
+	 .is_shared = true},
 	{"io", UNIT_BYTES, 4096, NUMBER_MAX, AT(io_bytes),
 	 "Bytes a second that may be read from each disk, and as many that may be written; at "
-	 "least 4K."},
+	 "least 4K.",
+	 .is_shared = true},
 	{"workspace", UNIT_BYTES, 4096, NUMBER_MAX, AT(workspace_bytes),
 	 "Bytes of its disk by which /workspace may grow, measured about once a second; at least "
-	 "4K."},
+	 "4K.",
+	 .is_shared = true},
 #undef AT
 };
 
@@ -85,6 +91,10 @@ const char limit_settings_allowed[] =
 	"inodes, "
 	"files, "
 	"cpu_weight (numbers), cpu (\"1.5\") and wall (seconds, or as \"500ms\", \"2m\")";
+
+const char limit_settings_allowed_command[] =
+	"an object of memory, file_size, output (bytes, or as \"64M\"), pids, files (numbers), cpu "
+	"(\"1.5\") and wall (seconds, or as \"500ms\", \"2m\"); the others are of the session";
 
 static const struct limit *find_limit(const char *name)
 {
@@ -164,19 +174,18 @@ static json_t *canonical(const struct limit *l, uint64_t value)
 
 /* ---- a type of setting ---- */
 
-bool limit_settings_check(const struct setting *s, struct setting_place *p)
+static bool check(bool of_command, struct setting_place *p)
 {
 	json_t *object = (json_t *)p->value, *value;
 	const char *name;
 	uint64_t ignored;
 
-	(void)s;
 	if (!json_is_object(object))
 		return false;
 	json_object_foreach (object, name, value) {
 		const struct limit *l = find_limit(name);
 
-		if (l && value_of(l, value, &ignored))
+		if (l && !(of_command && l->is_shared) && value_of(l, value, &ignored))
 			continue;
 		p->member = name;
 		p->value = value;
@@ -185,18 +194,50 @@ bool limit_settings_check(const struct setting *s, struct setting_place *p)
 	return true;
 }
 
-json_t *limit_settings_schema(const struct setting *s)
+bool limit_settings_check(const struct setting *s, struct setting_place *p)
+{
+	(void)s;
+	return check(false, p);
+}
+
+bool limit_settings_check_command(const struct setting *s, struct setting_place *p)
+{
+	(void)s;
+	return check(true, p);
+}
+
+bool limit_settings_is_shared(const char *name)
+{
+	const struct limit *l = find_limit(name);
+
+	return l && l->is_shared;
+}
+
+static json_t *schema(bool of_command)
 {
 	cleanup(json) json_t *properties = json_object();
 
-	(void)s;
 	for (size_t i = 0; i < LIMIT_COUNT; i++)
-		json_object_set_new(properties, limits[i].name,
-				    json_pack("{s:[s,s], s:s, s:s}", "type", "number", "string",
-					      "pattern", units[limits[i].unit].pattern,
-					      "description", limits[i].doc));
+		if (!of_command || !limits[i].is_shared)
+			json_object_set_new(properties, limits[i].name,
+					    json_pack("{s:[s,s], s:s, s:s}", "type", "number",
+						      "string", "pattern",
+						      units[limits[i].unit].pattern, "description",
+						      limits[i].doc));
 	return json_pack("{s:s, s:b, s:O}", "type", "object", "additionalProperties", 0,
 			 "properties", properties);
+}
+
+json_t *limit_settings_schema(const struct setting *s)
+{
+	(void)s;
+	return schema(false);
+}
+
+json_t *limit_settings_schema_command(const struct setting *s)
+{
+	(void)s;
+	return schema(true);
 }
 
 int limit_settings_read(json_t *object, struct limit_values *ret_values)
@@ -216,7 +257,8 @@ int limit_settings_read(json_t *object, struct limit_values *ret_values)
 	return 0;
 }
 
-int limit_settings_within(json_t *given, const struct limit_values *most, struct fault *ret_fault)
+int limit_settings_within(json_t *given, const struct limit_values *most, const char *whose,
+			  struct fault *ret_fault)
 {
 	for (size_t i = 0; i < LIMIT_COUNT; i++) {
 		const struct limit *l = &limits[i];
@@ -228,9 +270,8 @@ int limit_settings_within(json_t *given, const struct limit_values *most, struct
 			continue;
 		cleanup(json) json_t *most_json = canonical(l, allowed);
 		cleanup(free) char *text = json_dumps(most_json, JSON_ENCODE_ANY);
-		return fault_set(ret_fault, -EPERM, "forbidden",
-				 "limits.%s: this vitrined allows you at most %s", l->name,
-				 text ? text : "?");
+		return fault_set(ret_fault, -EPERM, "forbidden", "limits.%s: %s at most %s",
+				 l->name, whose, text ? text : "?");
 	}
 	return 0;
 }

@@ -13,10 +13,13 @@ struct limit_values {
 	uint64_t files, file_size_bytes, output_bytes, io_bytes, workspace_bytes;
 };
 
-/* For the table of types of settings. */
+/* For the table of types of settings: of a session, and of each of its commands. */
 bool limit_settings_check(const struct setting *s, struct setting_place *p);
 json_t *limit_settings_schema(const struct setting *s);
 extern const char limit_settings_allowed[];
+bool limit_settings_check_command(const struct setting *s, struct setting_place *p);
+json_t *limit_settings_schema_command(const struct setting *s);
+extern const char limit_settings_allowed_command[];
 
 /*
  * Read a checked object, and give its values the one form in which a record holds them: numbers
@@ -24,9 +27,13 @@ extern const char limit_settings_allowed[];
  */
 int limit_settings_read(json_t *limits, struct limit_values *ret_values);
 
-/* Whether none of the limits in @given (unchecked) is above @most. 0, or -EPERM with a fault that
- * names it. */
-int limit_settings_within(json_t *given, const struct limit_values *most, struct fault *ret_fault);
+/* Whether none of the limits in @given (unchecked) is above @most, which is what @whose allows. 0,
+ * or -EPERM with a fault that names it. */
+int limit_settings_within(json_t *given, const struct limit_values *most, const char *whose,
+			  struct fault *ret_fault);
+
+/* Whether @name is of the session as a whole: no command can have one of its own. */
+bool limit_settings_is_shared(const char *name);
 
 /*
  * Put what an option "KEY=VALUE,KEY=VALUE" says into @limits. 0, or -EINVAL with a fault that says

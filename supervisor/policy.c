@@ -32,6 +32,8 @@ static const char *const outputs[] = {"full", "meta", "none", NULL};
 static const char *const losses[] = {"freeze", "count", "kill", NULL};
 
 const struct setting policy_settings[] = {
+	{"command_limits", SETTING_COMMAND_LIMITS, .otherwise = "{}",
+	 .doc = "What each command may use at most by itself, within what the session may."},
 	{"disk_wait_s", SETTING_NUMBER, .min = 0, .max = 86400, .otherwise = "60",
 	 .doc = "Seconds that a session stays frozen while its journal cannot be written, before "
 		"it "
@@ -274,8 +276,17 @@ int policy_make(const json_t *given, const json_t *env, struct policy *ret_polic
 	p.values = json_deep_copy(given);
 	if (!p.values || settings_complete(policy_settings, p.values) < 0)
 		return fault_set(ret_fault, -ENOMEM, "no_memory", "out of memory");
-	if (limit_settings_read(json_object_get(p.values, "limits"), &p.limits) < 0)
+	json_t *of_command = json_object_get(p.values, "command_limits");
+	if (limit_settings_read(json_object_get(p.values, "limits"), &p.limits) < 0 ||
+	    limit_settings_read(of_command, &p.command_limits) < 0)
 		return fault_set(ret_fault, -ENOMEM, "no_memory", "out of memory");
+	p.command_limits_given = of_command;
+	r = limit_settings_within(of_command, &p.limits, "of a command; the session has",
+				  ret_fault);
+	if (r < 0) {
+		ret_fault->code = "bad_setting";
+		return -EINVAL;
+	}
 	borrow_values(&p);
 	r = check_calls(&p, ret_fault);
 	if (r == 0)

@@ -30,7 +30,8 @@ struct policy {
 	struct syscall_changes syscalls; /* seccomp_deny, seccomp_allow */
 	uint64_t output_cap, disk_wait_s, ring_bytes;
 	uint64_t final_bytes, final_files, final_s;
-	struct limit_values limits;
+	struct limit_values limits, command_limits;
+	const json_t *command_limits_given; /* as the record has them */
 	char *recorded; /* owned: canonical JSON; of env only the names, sorted */
 	char sha256[65];
 };

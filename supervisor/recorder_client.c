@@ -77,6 +77,8 @@ static int send_start(struct recorder *r, const struct recorder_options *o)
 	ride(&riders, "numbers", o->numbers_fd);
 	ride(&riders, "losses", o->losses_fd);
 	ride(&riders, "written_files", o->written_files_fd);
+	ride(&riders, "exec_bytes", o->exec_bytes_fd);
+	ride(&riders, "in_hand", o->in_hand_fd);
 	ride(&riders, "names", r->names.socket);
 	ride(&riders, "metrics", o->metrics_fd);
 	return send_message(r,
@@ -233,21 +235,22 @@ int recorder_event(struct recorder *r, const char *session, const char *kind, js
 			    NULL);
 }
 
-int recorder_exec(struct recorder *r, const char *session, uint32_t exec, uint64_t cgroup,
-		  const struct streams *s, bool tty)
+int recorder_exec(struct recorder *r, const char *session, const struct recorder_command *command,
+		  const struct streams *s)
 {
 	static const char *const from[] = {"stdin_from", "stdout_from", "stderr_from"};
 	static const char *const to[] = {"stdin_to", "stdout_to", "stderr_to"};
 	struct riders riders = {0};
 
-	for (size_t i = 0; i < 3 && !tty; i++) {
+	for (size_t i = 0; i < 3 && !command->tty; i++) {
 		ride(&riders, from[i], s->from[i]);
 		ride(&riders, to[i], s->to[i]);
 	}
 	return send_message(r,
-			    json_pack("{s:s, s:s, s:I, s:I, s:b}", "request", "exec", "session",
-				      session, "exec", (json_int_t)exec, "cgroup",
-				      (json_int_t)cgroup, "tty", tty),
+			    json_pack("{s:s, s:s, s:I, s:I, s:I, s:b}", "request", "exec",
+				      "session", session, "exec", (json_int_t)command->exec,
+				      "cgroup", (json_int_t)command->cgroup, "output_limit",
+				      (json_int_t)command->output_limit, "tty", command->tty),
 			    &riders);
 }
 
@@ -323,9 +326,11 @@ int recorder_look(struct recorder *r, const char *session, const struct recorder
 	return e < 0 ? e : told;
 }
 
-int recorder_discard(struct recorder *r, const char *session)
+int recorder_discard(struct recorder *r, const char *session, uint32_t exec)
 {
-	return send_message(r, json_pack("{s:s, s:s}", "request", "discard", "session", session),
+	return send_message(r,
+			    json_pack("{s:s, s:s, s:I}", "request", "discard", "session", session,
+				      "exec", (json_int_t)exec),
 			    NULL);
 }
 
@@ -423,6 +428,7 @@ int recorder_receive(struct recorder *r, struct recorder_message *ret_message)
 		return e;
 	struct recorder_message m = {
 		.word = find_word(raw.body),
+		.exec = (uint32_t)get_number(raw.body, "exec"),
 		.error = (int)(get_number(raw.body, "errno") & 4095),
 		.ended = json_is_true(json_object_get(raw.body, "ended")),
 		.records = get_number(raw.body, "records"),

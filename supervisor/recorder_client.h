@@ -22,8 +22,9 @@ struct recorder_options {
 	const uint8_t *key; /* 32 bytes: the deployment key */
 	uid_t uid;
 	gid_t gid;
-	uint32_t rings;				     /* that are kept between sessions */
-	int numbers_fd, losses_fd, written_files_fd; /* maps; borrowed */
+	uint32_t rings; /* that are kept between sessions */
+	int numbers_fd, losses_fd, written_files_fd, exec_bytes_fd; /* maps; borrowed */
+	int in_hand_fd; /* page of struct in_hand; borrowed */
 	int metrics_fd; /* page that it counts on; borrowed; -1: none */
 };
 
@@ -66,14 +67,21 @@ int recorder_open_journal(struct recorder *r, const char *session, int journal_f
 /* Sign what was opened without a key. */
 int recorder_sign(struct recorder *r, const char *session, const json_t *key);
 int recorder_event(struct recorder *r, const char *session, const char *kind, json_t *fields);
-int recorder_exec(struct recorder *r, const char *session, uint32_t exec, uint64_t cgroup,
-		  const struct streams *streams, bool tty);
+struct recorder_command {
+	uint32_t exec;
+	uint64_t cgroup;
+	uint64_t output_limit; /* 0: none */
+	bool tty;
+};
+int recorder_exec(struct recorder *r, const char *session, const struct recorder_command *command,
+		  const struct streams *streams);
 int recorder_tty(struct recorder *r, const char *session, uint32_t exec, int master,
 		 const struct streams *streams);
 int recorder_resize(struct recorder *r, const char *session, uint32_t exec, uint16_t columns,
 		    uint16_t rows);
-/* From now on output is recorded, but no longer delivered: nobody is there to take it. */
-int recorder_discard(struct recorder *r, const char *session);
+/* From now on output of the command is recorded, but no longer delivered: nobody is there to take
+ * it. */
+int recorder_discard(struct recorder *r, const char *session, uint32_t exec);
 int recorder_close_exec(struct recorder *r, const char *session, uint32_t exec, json_t *fields);
 /* Trees of a session whose processes are dead; borrowed. */
 struct recorder_look {
@@ -103,13 +111,15 @@ enum recorder_word {
 struct recorder_message {
 	enum recorder_word word;
 	char session[16];
-	int error; /* errno; 0: none */
+	uint32_t exec; /* EXECED, EXEC_CLOSED, OUTPUT */
+	int error;     /* errno; 0: none */
 	char text[256];
 	bool ended;		/* OPENED: the journal has its session.end already */
 	uint64_t records, lost; /* CLOSED */
 	bool has_note;		/* CLOSED: it was signed */
 	uint8_t note[32];	/* hash of the last checkpoint */
-	json_t *verdict;	/* CLOSED: fields of session.end as written; owned; may be NULL */
+	json_t *verdict; /* CLOSED, EXEC_CLOSED: fields of session.end or exec.end as written;
+			    owned; may be NULL */
 };
 void recorder_message_free(struct recorder_message *m);
 

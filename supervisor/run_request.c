@@ -5,9 +5,9 @@
 #include "run_request.h"
 
 #include "control.h"
+#include "place.h"
 #include "policy.h"
 #include "record/jansson_cleanup.h"
-#include "record/store.h"
 #include "secret_setting.h"
 #include "template_directory.h"
 
@@ -191,8 +191,7 @@ static int add_secrets(json_t *message, json_t *policy, struct fault *f)
 
 /* ---- the rest ---- */
 
-static int add_policy(const struct run_options *o, json_t *message, uint64_t *ret_ring_bytes,
-		      struct fault *f)
+static int add_policy(const struct run_options *o, json_t *message, struct fault *f)
 {
 	cleanup(json) json_t *policy = NULL;
 
@@ -210,7 +209,6 @@ static int add_policy(const struct run_options *o, json_t *message, uint64_t *re
 		r = add_secrets(message, policy, f);
 	if (r < 0)
 		return r;
-	*ret_ring_bytes = json_integer_value(json_object_get(policy, "ring_bytes"));
 	json_object_set(message, "policy", policy);
 	return 0;
 }
@@ -260,7 +258,9 @@ static int add_directory(const struct run_options *o, json_t *message, const cha
 				 "--rootfs %s: only root may use a directory as root file system; "
 				 "a template that root added may be used by its name",
 				 rootfs);
-	int r = template_of_directory(o->state ? o->state : STORE_DEFAULT_STATE, path, &sum, f);
+	cleanup(place) struct place place;
+	place_read(&place);
+	int r = template_of_directory(o->state ? o->state : place.state, path, &sum, f);
 	if (r < 0)
 		return r;
 	json_object_set_new(message, "rootfs", json_string(path));
@@ -316,31 +316,52 @@ static void add_term(json_t *message)
 		json_object_set_new(env, "TERM", text_value(term));
 }
 
-int run_request_make(const struct run_options *o, int argument_count, char **command, bool tty,
-		     json_t **ret_message, uint64_t *ret_ring_bytes, struct fault *ret_fault)
+static json_t *new_message(const char *request, int argument_count, char **command, bool tty)
 {
-	cleanup(json) json_t *message =
-		json_pack("{s:s, s:[], s:b}", "request", "session.run", "command", "tty", tty);
-	json_t *argv = json_object_get(message, "command");
+	json_t *message = json_pack("{s:s}", "request", request), *argv = json_array();
 
 	for (int i = 0; i < argument_count; i++)
 		json_array_append_new(argv, text_value(command[i]));
+	if (!argument_count) {
+		json_decref(argv);
+		return message;
+	}
+	json_object_set_new(message, "command", argv);
+	json_object_set_new(message, "tty", json_boolean(tty));
+	return message;
+}
+
+/* What is about a command. */
+static int add_command(const struct run_options *o, bool tty, json_t *message, struct fault *f)
+{
+	add_text(message, "cwd", o->cwd);
+	add_choice(message, "user", run_users, o->user);
+	int r = add_map(message, "env", "--env", &o->env, f);
+	if (r == 0)
+		r = add_limits(o, message, f);
+	if (r == 0 && tty)
+		add_term(message);
+	return r;
+}
+
+int run_request_make(const struct run_options *o, int argument_count, char **command, bool tty,
+		     json_t **ret_message, struct fault *ret_fault)
+{
+	cleanup(json) json_t *message = new_message(
+		argument_count ? "session.run" : "session.start", argument_count, command, tty);
+
 	add_text(message, "name", o->name);
 	add_text(message, "tenant", o->tenant);
-	add_text(message, "cwd", o->cwd);
 	add_choice(message, "net", run_nets, o->net);
 	add_choice(message, "on_loss", run_losses, o->on_loss);
-	add_choice(message, "user", run_users, o->user);
 	if (o->redact_output)
 		json_object_set_new(message, "redact_output", json_string("yes"));
 
-	int r = add_map(message, "env", "--env", &o->env, ret_fault);
+	int r = add_command(o, tty, message, ret_fault);
 	if (r == 0)
 		r = add_map(message, "labels", "--label", &o->labels, ret_fault);
 	if (r == 0)
-		r = add_limits(o, message, ret_fault);
-	if (r == 0)
-		r = add_policy(o, message, ret_ring_bytes, ret_fault);
+		r = add_policy(o, message, ret_fault);
 	if (r == 0)
 		r = add_workspace(o, message, ret_fault);
 	if (r == 0)
@@ -349,8 +370,55 @@ int run_request_make(const struct run_options *o, int argument_count, char **com
 		r = add_state(o, message, ret_fault);
 	if (r < 0)
 		return r;
-	if (tty)
-		add_term(message);
 	*ret_message = take(message);
 	return 0;
+}
+
+int run_request_exec(const struct run_options *o, int argument_count, char **command, bool tty,
+		     json_t **ret_message, struct fault *ret_fault)
+{
+	cleanup(json) json_t *message = new_message("exec.run", argument_count, command, tty);
+	int r = add_command(o, tty, message, ret_fault);
+	const char *name;
+	json_t *value;
+
+	json_object_foreach (json_object_get(message, "limits"), name, value)
+		if (limit_settings_is_shared(name))
+			return fault_set(ret_fault, -EINVAL, "usage",
+					 "--limit %s: is of the session, for its commands share "
+					 "it; give it to vitrine run or vitrine start",
+					 name);
+	if (r == 0)
+		*ret_message = take(message);
+	return r;
+}
+
+bool run_wants_terminal(const struct run_options *o)
+{
+	return o->tty < 0 ? isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) : o->tty;
+}
+
+/* A ring is a power of two. */
+static uint64_t round_up(uint64_t bytes)
+{
+	uint64_t rounded = bytes ? 4096 : 0;
+
+	while (rounded < bytes)
+		rounded *= 2;
+	return rounded;
+}
+
+int run_connect(const struct run_options *o, const json_t *message, bool is_detached,
+		struct connection *ret_connection, struct fault *ret_fault)
+{
+	const json_t *policy = json_object_get(message, "policy");
+	const json_t *ring = json_object_get(policy, "ring_bytes");
+	const struct connection_options where = {
+		.socket = o->socket,
+		.state = json_string_value(json_object_get(message, "state")),
+		.ring_bytes = round_up((uint64_t)json_integer_value(ring)),
+		.is_detached = is_detached,
+	};
+
+	return connection_open(&where, ret_connection, ret_fault);
 }

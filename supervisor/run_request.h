@@ -1,6 +1,7 @@
 /* What `vitrine run` asks for, made of its options. */
 #pragma once
 
+#include "connection.h"
 #include "fault.h"
 #include "record/command.h"
 
@@ -19,12 +20,23 @@ struct run_options {
 extern const char *const run_nets[], *const run_losses[], *const run_users[];
 
 /*
- * Build the message session.run for @command. Files and environment variables that options and
- * policy name are read here, as the user who runs this. *ret_ring_bytes is what the policy asks for
- * (0: nothing). 0 or -errno with a fault.
+ * Build the message session.run for @command, or session.start for none. Files and environment
+ * variables that options and policy name are read here, as the user who runs this. 0 or -errno with
+ * a fault.
  */
 int run_request_make(const struct run_options *o, int argument_count, char **command, bool tty,
-		     json_t **ret_message, uint64_t *ret_ring_bytes, struct fault *ret_fault);
+		     json_t **ret_message, struct fault *ret_fault);
+/* The same with exec.run for a session that is there: what is about the command alone. */
+int run_request_exec(const struct run_options *o, int argument_count, char **command, bool tty,
+		     json_t **ret_message, struct fault *ret_fault);
+
+/* The command gets a terminal: it was asked for, or there is one. */
+bool run_wants_terminal(const struct run_options *o);
+
+/* Connect to the daemon that @message is for, if need be a private one. 0 or -errno with a fault.
+ */
+int run_connect(const struct run_options *o, const json_t *message, bool is_detached,
+		struct connection *ret_connection, struct fault *ret_fault);
 
 /* An absolute path, malloc'ed, for one that need not be there. NULL when out of memory. */
 char *run_absolute_path(const char *path);

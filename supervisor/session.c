@@ -4,8 +4,8 @@
  *
  *   OPENING   until the recorder has opened the record and knows the command, and the sandbox is
  *             ready
- *   WORKING   until the command ends
- *   DRAINING  until the recorder has what the command wrote
+ *   WORKING   until the command that it lives for ends, or, without one, somebody ends it
+ *   DRAINING  until the recorder has what its commands wrote
  *   CLOSING   until it has written the end; then the ground is cleaned and the client told
  *   SEALING   until the record is closed and on disk; then the session is gone
  *
@@ -16,7 +16,9 @@
 #include "session.h"
 #include "record/crash.h"
 
+#include "record/cleanup.h"
 #include "record/jansson_cleanup.h"
+#include "session_loss.h"
 #include "session_state.h"
 
 #include <errno.h>
@@ -46,8 +48,9 @@ void session_free(struct session *s)
 	free(s->phases);
 	session_request_free(&s->request);
 	manifest_free(&s->manifest);
-	if (s->dir_fd >= 0)
-		close(s->dir_fd);
+	sd_event_source_disable_unref(s->settle);
+	cleanup_close_fd(&s->manifest_fd);
+	cleanup_close_fd(&s->dir_fd);
 	free(s);
 }
 
@@ -68,6 +71,16 @@ struct session *session_find(struct host *h, const char *id)
 	while (s && (!id || strcmp(s->manifest.id, id) != 0))
 		s = s->next;
 	return s;
+}
+
+bool session_is_detached(const struct session *s)
+{
+	return s->is_ready && !s->request.has_command;
+}
+
+struct exec_ground session_ground(const struct session *s)
+{
+	return session_request_ground(&s->request);
 }
 
 struct session *session_next(const struct session *s)
@@ -121,19 +134,22 @@ static int guard_secrets(struct session *s)
  */
 static void tell_recorder(struct session *s)
 {
+	struct fault f = {0};
+
 	if (record_start(s) < 0 || s->is_bare || session_record_secrets(s) < 0)
 		return;
-	int r = s->exec_cgroup ? 0
-			       : sandbox_prepare_exec(s->sandbox, SESSION_EXEC, &s->exec_cgroup);
-	if (r < 0) {
-		session_decide_failed(s, "cgroup", r, NULL);
-		return;
-	}
-	r = recorder_exec(s->host->recorder, s->manifest.id, SESSION_EXEC, s->exec_cgroup,
-			  &s->streams, s->request.tty);
+	int r = s->main ? exec_tell(s->main, &f) : 0;
 	if (r < 0)
-		session_decide_failed(s, "record", r, NULL);
+		session_decide_failed(s, f.code, r, f.text);
 	phases_mark(s->phases, "told");
+}
+
+static void count_start(const struct session *s)
+{
+	phases_mark(s->phases, "asked");
+	metric_add(s->host->metrics->sessions_started, 1);
+	metric_observe(s->host->metrics->session_start, METRIC_SECONDS,
+		       session_clock_ns(CLOCK_BOOTTIME) - s->started_boot_ns);
 }
 
 static int run(struct session *s)
@@ -148,13 +164,24 @@ static int run(struct session *s)
 	if (s->client.started)
 		s->client.started(s->client.context, s->manifest.id);
 	crash_point();
-	session_run_command(s);
+	s->stage = SESSION_WORKING;
+	r = session_follow(s);
+	if (r < 0)
+		session_decide_failed(s, "sandbox", r, NULL);
+	else if ((r = session_limits_start(s)) < 0)
+		session_decide_failed(s, "limits", r, NULL);
+	if (r < 0)
+		session_finish(s);
+	else if (s->main)
+		exec_run(s->main);
+	count_start(s);
 	return 0;
 }
 
 void session_go_on(struct session *s)
 {
-	bool is_waiting = s->building || s->limits.is_measuring || !s->is_told;
+	bool is_waiting = s->building || s->limits.is_measuring ||
+			  (s->main && s->main->stage == EXEC_TELLING);
 
 	if (s->stage != SESSION_OPENING || !s->is_open)
 		return;
@@ -173,16 +200,8 @@ static void opened(struct session *s, const struct recorder_message *m)
 	}
 	crash_point();
 	s->is_open = true;
-	session_go_on(s);
-}
-
-/* The recorder knows the command. */
-static void execed(struct session *s, const struct recorder_message *m)
-{
-	phases_mark(s->phases, "execed");
-	if (m->error)
-		session_decide_failed(s, "record", -m->error, m->text);
-	s->is_told = true;
+	if (s->is_bare && !m->ended)
+		session_loss_tell(s);
 	session_go_on(s);
 }
 
@@ -194,9 +213,8 @@ static struct session *new_session(struct host *h)
 		return NULL;
 	s->host = h;
 	s->phases = h->config.is_debugged ? phases_new() : NULL;
-	s->dir_fd = s->slot_fd = s->request.workspace_fd = -1;
+	s->dir_fd = s->manifest_fd = s->slot_fd = s->request.workspace_fd = -1;
 	s->template = TEMPLATE_USE_NONE;
-	s->streams = (struct streams)STREAMS_NONE;
 	s->started_boot_ns = session_clock_ns(CLOCK_BOOTTIME);
 	return s;
 }
@@ -216,6 +234,8 @@ int session_start(struct host *h, struct session_request *request, const struct 
 	s->asker = *asker;
 	s->client = *client;
 	link_session(s);
+	if (s->request.has_command)
+		s->main = exec_add(s, &s->request.command);
 
 	int r = session_set_up(s, fds, ret_fault);
 	if (r < 0) {
@@ -236,6 +256,7 @@ int session_start(struct host *h, struct session_request *request, const struct 
 	crash_point();
 	tell_recorder(s);
 	crash_point();
+	session_sign(s);
 	*ret_session = s;
 	return 0;
 }
@@ -283,14 +304,6 @@ void session_forget_client(struct session *s)
 	s->client = (struct session_client){0};
 }
 
-void session_discard(struct session *s)
-{
-	if (s->discard || s->is_bare || s->stage == SESSION_OPENING || s->stage >= SESSION_CLOSING)
-		return;
-	s->discard = true;
-	recorder_discard(s->host->recorder, s->manifest.id);
-}
-
 void session_end(struct session *s, const struct verdict *verdict, bool discard)
 {
 	verdict_decide(&s->verdict, verdict);
@@ -299,28 +312,9 @@ void session_end(struct session *s, const struct verdict *verdict, bool discard)
 	if (s->stage == SESSION_OPENING)
 		session_go_on(s);
 	else if (s->stage == SESSION_WORKING)
-		session_finish_exec(s);
+		session_finish(s);
 	else if (s->stage == SESSION_DRAINING)
 		session_hurry(s);
-}
-
-int session_signal(struct session *s, int signal, const char *by)
-{
-	if (s->stage != SESSION_WORKING)
-		return -ESRCH;
-	s->signal_sent = signal;
-	s->signal_by = by;
-	return sandbox_signal(s->sandbox, SESSION_EXEC, signal);
-}
-
-int session_resize(struct session *s, uint16_t columns, uint16_t rows)
-{
-	if (s->stage != SESSION_WORKING || !s->request.tty)
-		return -ESRCH;
-	int r = sandbox_resize(s->sandbox, SESSION_EXEC, columns, rows);
-	if (r < 0)
-		return r;
-	return recorder_resize(s->host->recorder, s->manifest.id, SESSION_EXEC, columns, rows);
 }
 
 static int on_disk_wait(sd_event_source *source, uint64_t now_us, void *context)
@@ -346,13 +340,14 @@ static void trouble(struct session *s, const struct recorder_message *m)
 void session_recorder_message(struct session *s, struct recorder_message *m)
 {
 	struct verdict lost = {.reason = VERDICT_KILLED, .by = "on_loss"};
+	struct session_exec *x = exec_find(s, m->exec);
 
 	if (m->word == RECORDER_OPENED && s->stage == SESSION_OPENING)
 		opened(s, m);
-	else if (m->word == RECORDER_EXECED && s->stage == SESSION_OPENING)
-		execed(s, m);
-	else if (m->word == RECORDER_EXEC_CLOSED && s->stage == SESSION_DRAINING)
-		session_close_record(s);
+	else if (m->word == RECORDER_EXECED && x)
+		exec_told(x, m);
+	else if (m->word == RECORDER_EXEC_CLOSED && x)
+		exec_closed(x, m);
 	else if (m->word == RECORDER_CLOSING && s->stage == SESSION_CLOSING)
 		session_closing(s, m);
 	else if (m->word == RECORDER_CLOSED && s->stage >= SESSION_CLOSING)
@@ -360,14 +355,18 @@ void session_recorder_message(struct session *s, struct recorder_message *m)
 	else if (m->word == RECORDER_TROUBLE)
 		trouble(s, m);
 	else if (m->word == RECORDER_OUTPUT)
-		session_limits_output(s);
+		session_limits_output(s, m->exec);
 	else if (m->word == RECORDER_LOST)
 		session_end(s, &lost, false);
 }
 
 void session_lost(struct session *s)
 {
+	bool was_watched = s->is_watched;
+
 	session_tear_down(s);
+	if (was_watched)
+		session_loss_measure(s);
 	s->verdict = (struct verdict){
 		.reason = VERDICT_SUPERVISOR_LOST,
 		.text = "the recorder ended; the session was killed and its record is not whole",

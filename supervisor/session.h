@@ -27,6 +27,17 @@ struct session_client {
 		      const char *error);
 };
 
+/* Who gave a command to a session that was there already, and what is told to him. */
+struct exec_client {
+	void *context;
+	/* It runs. */
+	void (*started)(void *context, const char *id, uint32_t exec);
+	/* It is over. @verdict: fields of exec.end as written, NULL if it was never started; the
+	 * rest as of a session. */
+	void (*ended)(void *context, const char *id, uint32_t exec, const json_t *verdict,
+		      int status, const char *error);
+};
+
 /*
  * Start a session. @request is taken over in any case; @fds (stdin, stdout, stderr of the client)
  * are borrowed. 0, or -errno with a fault: then there is no session. After 0 the client is told of
@@ -60,9 +71,26 @@ void session_forget_client(struct session *s);
 /* End it with this verdict, unless it has one already. @discard: output is no longer delivered. */
 void session_end(struct session *s, const struct verdict *verdict, bool discard);
 
+/* It lives until it is ended, whoever asked for it. */
+bool session_is_detached(const struct session *s);
+
+/*
+ * Give it another command. @request is taken over in any case; @fds are borrowed. 0 and its number,
+ * or -errno with a fault (-ESRCH: it has ended, -EBUSY: it has as many as it may). After 0 the
+ * client is told of its end, whatever happens.
+ */
+int session_exec_start(struct session *s, struct exec_request *request, const int fds[3],
+		       const struct exec_client *client, uint32_t *ret_exec,
+		       struct fault *ret_fault);
+/* What it gives to each of them; borrowed. */
+struct exec_ground session_ground(const struct session *s);
+/* The client has gone: nobody is told of its end. */
+void session_exec_forget_client(struct session *s, uint32_t exec);
+/* End one command with this verdict, unless it has one. -ESRCH: it does not run. */
+int session_exec_end(struct session *s, uint32_t exec, const struct verdict *verdict, bool discard);
 /* A signal to the command's first process. @by: who asked for it, static. 0 or -errno. */
-int session_signal(struct session *s, int signal, const char *by);
-int session_resize(struct session *s, uint16_t columns, uint16_t rows);
+int session_signal(struct session *s, uint32_t exec, int signal, const char *by);
+int session_resize(struct session *s, uint32_t exec, uint16_t columns, uint16_t rows);
 
 /* A message of the recorder about this session. */
 void session_recorder_message(struct session *s, struct recorder_message *m);

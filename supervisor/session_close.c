@@ -172,7 +172,7 @@ void session_refuse(struct session *s, const struct recorder_message *m)
 }
 
 /* The cgroup knows of all processes, where it counts; else what was reaped is what is known. */
-void session_measure(struct session *s, struct verdict *v)
+static void measure(struct session *s, struct verdict *v)
 {
 	uint64_t cpu_ns = 0, memory_peak = 0;
 
@@ -188,7 +188,7 @@ void session_count_missed(struct session *s)
 {
 	if (!s->is_watched || s->has_missed)
 		return;
-	s->missed = sensors_missed(s->host->sensors) - s->missed_before;
+	s->missed = host_missed(s->host) - s->missed_before;
 	s->has_missed = true;
 }
 
@@ -200,7 +200,7 @@ void session_close_record(struct session *s)
 	if (s->sandbox) {
 		if (!s->is_doomed)
 			sandbox_kill(s->sandbox, 0);
-		session_measure(s, &s->verdict);
+		measure(s, &s->verdict);
 	}
 	session_count_missed(s);
 	if (s->missed > 0)
@@ -217,8 +217,8 @@ void session_close_record(struct session *s)
 	phases_mark(s->phases, "removed");
 }
 
-/* A step of the set-up failed after the record was open. */
-void session_decide_failed(struct session *s, const char *step, int error, const char *text)
+void session_say_failed(const struct session *s, struct verdict *v, const char *step, int error,
+			const char *text)
 {
 	struct verdict failed = {.reason = VERDICT_SETUP_FAILED, .step = step, .error = -error};
 
@@ -227,5 +227,10 @@ void session_decide_failed(struct session *s, const char *step, int error, const
 	else
 		snprintf(failed.text, sizeof(failed.text), "%s: %s", step, strerror(-error));
 	session_redact_words(s, failed.text, sizeof(failed.text));
-	verdict_decide(&s->verdict, &failed);
+	verdict_decide(v, &failed);
+}
+
+void session_decide_failed(struct session *s, const char *step, int error, const char *text)
+{
+	session_say_failed(s, &s->verdict, step, error, text);
 }

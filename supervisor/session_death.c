@@ -8,20 +8,23 @@
 
 /* The kernel marks a victim right after the signal to it, so one that is quicker is not marked. Its
  * own count of victims is ahead of those that were seen then. */
-static bool is_out_of_memory(const struct session *s, const struct death *death)
+static bool is_out_of_memory(const struct session *s, const struct session_exec *x,
+			     const struct death *death)
 {
 	if (death->sender == SENDER_OOM)
 		return true;
 	return death->sender == SENDER_KERNEL && (death->status & 0x7f) == SIGKILL &&
-	       session_limits_untold(s, SANDBOX_MEMORY) > 0;
+	       (session_limits_untold(s, SANDBOX_MEMORY) > 0 ||
+		(x && exec_limits_untold(x, SANDBOX_MEMORY) > 0));
 }
 
-static void name_sender(const struct session *s, const struct death *death, struct verdict *ended)
+static void name_sender(const struct session_exec *x, const struct death *death,
+			struct verdict *ended)
 {
 	switch (death->sender) {
 	case SENDER_SUPERVISOR:
-		ended->by = s->signal_sent && s->signal_sent == ended->signal ? s->signal_by
-									      : "vitrined";
+		ended->by = x && x->signal_sent && x->signal_sent == ended->signal ? x->signal_by
+										   : "vitrined";
 		break;
 	case SENDER_PROCESS:
 		ended->by = "process";
@@ -38,18 +41,22 @@ static void name_sender(const struct session *s, const struct death *death, stru
 	ended->sender_start_ns = death->sender_start_ns;
 }
 
-void session_explain_death(struct session *s, uint64_t cgroup, struct verdict *ended)
+void session_explain_death(struct session *s, const struct session_exec *x, struct verdict *ended)
 {
-	const struct limit_values *l = &s->request.policy.limits;
+	uint64_t cgroup = x ? x->cgroup : sandbox_info(s->sandbox)->cgroup;
+	uint64_t file_size = s->request.policy.limits.file_size_bytes;
 	struct death death;
+
+	if (x && x->request->limits.file_size_bytes)
+		file_size = x->request->limits.file_size_bytes;
 
 	if (ended->reason == VERDICT_EXIT || sensors_death(s->host->sensors, cgroup, &death) < 0)
 		return;
-	if (is_out_of_memory(s, &death))
+	if (is_out_of_memory(s, x, &death))
 		*ended = (struct verdict){.reason = VERDICT_OOM, .limit = "memory"};
-	else if (ended->signal == SIGXFSZ && death.sender == SENDER_KERNEL && l->file_size_bytes)
+	else if (ended->signal == SIGXFSZ && death.sender == SENDER_KERNEL && file_size)
 		*ended = (struct verdict){
 			.reason = VERDICT_LIMIT, .limit = "file_size", .signal = SIGXFSZ};
 	else
-		name_sender(s, &death, ended);
+		name_sender(x, &death, ended);
 }

@@ -40,13 +40,21 @@ static int give(int fd, const struct session_dir_owner *owner)
 	return owner->group_reads && fchmod(fd, S_ISGID | 0750) < 0 ? -errno : 0;
 }
 
-/* -EEXIST: the name is taken, or who clears up was faster than the lock. */
-static int make(int sessions_fd, const char *id, const struct session_dir_owner *owner, int *ret_fd)
+void session_dir_close(struct session_dir *dir)
 {
-	if (mkdirat(sessions_fd, id, 0700) < 0)
+	cleanup_close_fd(&dir->fd);
+	cleanup_close_fd(&dir->manifest_fd);
+}
+
+int session_dir_make(int sessions_fd, const char *name, const struct session_dir_owner *owner,
+		     struct session_dir *ret_dir)
+{
+	struct session_dir dir = SESSION_DIR_NONE;
+
+	if (mkdirat(sessions_fd, name, 0700) < 0)
 		return -errno;
 	crash_point();
-	cleanup(close_fd) int fd = open_directory(sessions_fd, id);
+	cleanup(close_fd) int fd = open_directory(sessions_fd, name);
 	if (fd == -ENOENT)
 		return -EEXIST;
 	int r = fd < 0 ? fd : 0;
@@ -54,16 +62,19 @@ static int make(int sessions_fd, const char *id, const struct session_dir_owner 
 		return errno == EWOULDBLOCK ? -EEXIST : -errno;
 	if (r == 0)
 		r = give(fd, owner);
+	if (r == 0)
+		r = manifest_prepare(fd, &dir.manifest_fd);
 	if (r < 0) {
-		unlinkat(sessions_fd, id, AT_REMOVEDIR);
+		unlinkat(sessions_fd, name, AT_REMOVEDIR);
 		return r;
 	}
-	*ret_fd = take_fd(fd);
+	dir.fd = take_fd(fd);
+	*ret_dir = dir;
 	return 0;
 }
 
 int session_dir_create(int sessions_fd, const struct session_dir_owner *owner,
-		       char ret_id[SESSION_ID_LENGTH + 1], int *ret_fd)
+		       char ret_id[SESSION_ID_LENGTH + 1], struct session_dir *ret_dir)
 {
 	bool is_given = ret_id[0] != 0;
 	char id[SESSION_ID_LENGTH + 1];
@@ -73,7 +84,7 @@ int session_dir_create(int sessions_fd, const struct session_dir_owner *owner,
 	for (int i = 0; i < (is_given ? 1 : TRIES) && r == -EEXIST; i++) {
 		r = is_given ? 0 : session_dir_make_id(id);
 		if (r == 0)
-			r = make(sessions_fd, id, owner, ret_fd);
+			r = session_dir_make(sessions_fd, id, owner, ret_dir);
 	}
 	if (r == 0)
 		memcpy(ret_id, id, sizeof(id));
@@ -117,6 +128,11 @@ static bool is_empty(int fd)
 	return dir != NULL;
 }
 
+static bool is_spare(const char *name)
+{
+	return strncmp(name, SPARE_PREFIX, strlen(SPARE_PREFIX)) == 0;
+}
+
 void session_dir_tidy(int sessions_fd)
 {
 	int copy = openat(sessions_fd, ".", O_DIRECTORY | O_RDONLY | O_CLOEXEC);
@@ -126,7 +142,7 @@ void session_dir_tidy(int sessions_fd)
 	while (dir && (entry = readdir(dir))) {
 		cleanup(close_fd) int fd = -1;
 
-		if (!session_id_is_valid(entry->d_name) ||
+		if (!(session_id_is_valid(entry->d_name) || is_spare(entry->d_name)) ||
 		    session_dir_open(sessions_fd, entry->d_name, &fd) < 0)
 			continue;
 		if (is_empty(fd))

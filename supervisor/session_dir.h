@@ -13,15 +13,29 @@ struct session_dir_owner {
 	bool group_reads; /* the group reads all that is made in it; else nobody but @uid does */
 };
 
+/* Held open and locked (flock) as long as .fd or a duplicate of it is open. */
+struct session_dir {
+	int fd;
+	int manifest_fd; /* of the file that is to be its manifest; -1: none */
+};
+#define SESSION_DIR_NONE                                                                           \
+	{                                                                                          \
+		-1, -1                                                                             \
+	}
+
+#define SPARE_PREFIX ".spare-"
+#define SPARE_NAME_SIZE (sizeof(SPARE_PREFIX) + SESSION_ID_LENGTH)
+
 /* A new random id. 0 or -errno. */
 int session_dir_make_id(char ret_id[SESSION_ID_LENGTH + 1]);
 
-/*
- * Make a directory for the id in @ret_id, or with a new one where that is empty, locked (flock) as
- * long as *ret_fd or a duplicate of it is open. 0 or -errno.
- */
+/* Make a directory for the id in @ret_id, or with a new one where that is empty. 0 or -errno. */
 int session_dir_create(int sessions_fd, const struct session_dir_owner *owner,
-		       char ret_id[SESSION_ID_LENGTH + 1], int *ret_fd);
+		       char ret_id[SESSION_ID_LENGTH + 1], struct session_dir *ret_dir);
+/* The same of this name. -EEXIST: it is taken, or who clears up was faster than the lock. */
+int session_dir_make(int sessions_fd, const char *name, const struct session_dir_owner *owner,
+		     struct session_dir *ret_dir);
+void session_dir_close(struct session_dir *dir);
 
 /* Open and lock that of a session that was. -EAGAIN: somebody still writes in it. 0 or -errno. */
 int session_dir_open(int sessions_fd, const char *id, int *ret_fd);

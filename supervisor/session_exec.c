@@ -1,32 +1,110 @@
 /*
- * The command of a session: started when the recorder knows it, followed until its first process
- * ends, and what it left running killed.
+ * The commands of a session. Each is a row of stages of its own: the recorder is told of it, it is
+ * started, followed until its first process ends, what it left running is killed, and when the
+ * recorder has all that it wrote it is gone. The first command of `vitrine run` is the one that its
+ * session lives for: its verdict is the session's.
  */
 #include "record/crash.h"
 #include "session_state.h"
 
 #include "record/jansson_cleanup.h"
+#include "sandbox/init.h"
 
 #include <errno.h>
 #include <string.h>
 #include <time.h>
 
 #define DRAIN_US 2000000 /* for a reader to take what a killed command wrote */
+#define AGENT_UID 1000
+
+/* ---- the list of them ---- */
+
+struct session_exec *exec_add(struct session *s, const struct exec_request *request)
+{
+	struct session_exec *x = calloc(1, sizeof(*x)), **last = &s->execs;
+
+	if (!x)
+		return NULL;
+	*x = (struct session_exec){
+		.session = s,
+		.number = ++s->last_exec,
+		.request = request,
+		.streams = STREAMS_NONE,
+		.started_boot_ns = session_clock_ns(CLOCK_BOOTTIME),
+	};
+	while (*last)
+		last = &(*last)->next;
+	*last = x;
+	return x;
+}
+
+void exec_free(struct session_exec *x)
+{
+	struct session *s = x->session;
+
+	for (struct session_exec **at = &s->execs; *at; at = &(*at)->next)
+		if (*at == x) {
+			*at = x->next;
+			break;
+		}
+	if (s->main == x)
+		s->main = NULL;
+	if (s->is_watched && x->cgroup) {
+		sensors_forget_death(s->host->sensors, x->cgroup);
+		sensors_forget_command(s->host->sensors, x->cgroup);
+	}
+	sd_event_source_disable_unref(x->wall);
+	sd_event_source_disable_unref(x->drain);
+	streams_close(&x->streams);
+	exec_request_free(&x->own);
+	free(x);
+}
+
+struct session_exec *exec_find(const struct session *s, uint32_t number)
+{
+	struct session_exec *x = s->execs;
+
+	while (x && x->number != number)
+		x = x->next;
+	return x;
+}
+
+/* ---- its output, when it is over ---- */
+
+static void discard(struct session_exec *x)
+{
+	if (x->discard || x->stage < EXEC_WORKING)
+		return;
+	x->discard = true;
+	recorder_discard(x->session->host->recorder, x->session->manifest.id, x->number);
+}
 
 static int on_drain(sd_event_source *source, uint64_t now_us, void *context)
 {
-	struct session *s = context;
-
 	(void)source, (void)now_us;
-	session_discard(s);
+	discard(context);
 	return 0;
+}
+
+static void hurry(struct session_exec *x)
+{
+	if (!x->drain && sd_event_add_time_relative(x->session->host->loop, &x->drain,
+						    CLOCK_MONOTONIC, DRAIN_US, 0, on_drain, x) < 0)
+		discard(x);
 }
 
 void session_hurry(struct session *s)
 {
-	if (!s->drain && sd_event_add_time_relative(s->host->loop, &s->drain, CLOCK_MONOTONIC,
-						    DRAIN_US, 0, on_drain, s) < 0)
-		session_discard(s);
+	for (struct session_exec *x = s->execs; x; x = x->next)
+		hurry(x);
+}
+
+void session_discard(struct session *s)
+{
+	if (s->is_bare || s->stage == SESSION_OPENING || s->stage >= SESSION_CLOSING)
+		return;
+	if (s->main)
+		discard(s->main);
 }
 
 /* What ended by itself is followed to its last byte, however slow its reader is. */
@@ -35,79 +113,218 @@ static bool ended_by_itself(const struct verdict *v)
 	return v->reason == VERDICT_EXIT || v->reason == VERDICT_SIGNAL;
 }
 
-void session_finish_exec(struct session *s)
+/* ---- its end ---- */
+
+/* What is told beside the verdict: why nothing ran, or who ended it. */
+static const char *end_error(const struct session_exec *x, char *room, size_t size)
 {
-	struct verdict v = s->verdict;
+	const struct verdict *v = &x->verdict;
 
+	if (v->limit)
+		snprintf(room, size, "command %u was killed: limit %s", x->number, v->limit);
+	else if (v->reason == VERDICT_KILLED && v->by)
+		snprintf(room, size, "command %u was killed by %s", x->number, v->by);
+	else
+		return v->text[0] ? v->text : NULL;
+	return room;
+}
+
+static void tell_end(struct session_exec *x, const json_t *verdict)
+{
+	char room[128];
+
+	if (x->client.ended)
+		x->client.ended(x->client.context, x->session->manifest.id, x->number, verdict,
+				verdict_status(&x->verdict), end_error(x, room, sizeof(room)));
+	x->client.ended = NULL;
+}
+
+void exec_abandon(struct session_exec *x)
+{
+	const struct verdict lost = {.reason = VERDICT_SUPERVISOR_LOST};
+
+	verdict_decide(&x->verdict, &x->session->verdict);
+	verdict_decide(&x->verdict, &lost);
+	tell_end(x, NULL);
+	exec_free(x);
+}
+
+static void measure(struct session_exec *x)
+{
+	uint64_t cpu_ns = 0, memory_peak = 0;
+
+	exec_limits_measure(x);
+	if (sandbox_exec_usage(x->session->sandbox, x->number, &cpu_ns, &memory_peak) < 0)
+		return;
+	if (cpu_ns > x->verdict.cpu_ns)
+		x->verdict.cpu_ns = cpu_ns;
+	if (memory_peak > x->verdict.memory_peak)
+		x->verdict.memory_peak = memory_peak;
+}
+
+/* The command is dead with all that it started: its end can be written. The recorder takes our
+ * messages in order, so one that it was not told of yet it knows by then. */
+static void finish(struct session_exec *x)
+{
+	struct session *s = x->session;
+	struct verdict *all = &s->verdict;
+
+	x->wall = sd_event_source_disable_unref(x->wall);
+	exec_limits_look(x);
+	if (x->stage < EXEC_WORKING)
+		recorder_event(s->host->recorder, s->manifest.id, "exec.start",
+			       session_exec_fields(x));
+	x->verdict.wall_ns = session_clock_ns(CLOCK_BOOTTIME) - x->started_boot_ns;
+	if (x->verdict.cpu_ns > all->cpu_ns)
+		all->cpu_ns = x->verdict.cpu_ns;
+	if (x->verdict.memory_peak > all->memory_peak)
+		all->memory_peak = x->verdict.memory_peak;
+	x->stage = EXEC_DRAINING;
+	if (!ended_by_itself(&x->verdict))
+		hurry(x);
+	recorder_close_exec(s->host->recorder, s->manifest.id, x->number,
+			    verdict_fields(&x->verdict));
+}
+
+static int kill_exec(struct session_exec *x)
+{
+	measure(x);
+	return sandbox_kill(x->session->sandbox, x->number);
+}
+
+void exec_finish(struct session_exec *x)
+{
+	struct session *s = x->session;
+
+	if (x->stage == EXEC_DRAINING)
+		return;
+	if (x == s->main) {
+		verdict_decide(&s->verdict, &x->verdict);
+		session_finish(s);
+		return;
+	}
+	kill_exec(x);
+	session_limits_look(s);
+	finish(x);
+}
+
+/* How a command ends with its session. */
+static struct verdict verdict_with(const struct session *s, const struct session_exec *x)
+{
+	if (x == s->main || !ended_by_itself(&s->verdict))
+		return s->verdict;
+	return (struct verdict){.reason = VERDICT_KILLED, .by = "session"};
+}
+
+static int kill_all(struct session *s)
+{
+	bool is_quiet = ended_by_itself(&s->verdict);
+	int r = is_quiet ? 0 : sandbox_kill(s->sandbox, 0);
+
+	for (struct session_exec *x = s->execs; x; x = x->next)
+		if (x->stage != EXEC_DRAINING && is_quiet) {
+			int e = kill_exec(x);
+
+			r = e < 0 ? e : r;
+		} else if (x->stage != EXEC_DRAINING) {
+			measure(x);
+		}
+	return r;
+}
+
+void session_finish(struct session *s)
+{
 	phases_mark(s->phases, "ended");
-
+	s->stage = SESSION_DRAINING;
 	s->statuses = sd_event_source_disable_unref(s->statuses);
 	session_limits_stop(s);
-	int r = sandbox_kill(s->sandbox, ended_by_itself(&v) ? SESSION_EXEC : 0);
+	int r = kill_all(s);
 
-	session_limits_look(s);
-	session_measure(s, &v);
-	phases_mark(s->phases, "killed");
-	if (!ended_by_itself(&v))
-		session_hurry(s);
-	v.wall_ns = session_clock_ns(CLOCK_BOOTTIME) - s->started_boot_ns;
-	s->stage = SESSION_DRAINING;
-	recorder_close_exec(s->host->recorder, s->manifest.id, SESSION_EXEC, verdict_fields(&v));
-
-	crash_point();
-	/* While the recorder takes what the command wrote. */
-	if (r == 0 && ended_by_itself(&v)) {
+	/* It dies while the recorder takes what the commands wrote. */
+	if (r == 0 && ended_by_itself(&s->verdict)) {
 		sandbox_doom(s->sandbox);
 		s->is_doomed = true;
 	}
+	session_limits_look(s);
+	phases_mark(s->phases, "killed");
+	for (struct session_exec *x = s->execs; x; x = x->next) {
+		const struct verdict with = verdict_with(s, x);
+
+		if (x->stage == EXEC_DRAINING)
+			continue;
+		verdict_decide(&x->verdict, &with);
+		finish(x);
+	}
+	crash_point();
 	if (r == 0)
 		session_look(s);
 	session_count_missed(s);
 	phases_mark(s->phases, "emptied");
+	if (!s->execs)
+		session_close_record(s);
 }
 
+void exec_closed(struct session_exec *x, const struct recorder_message *m)
+{
+	struct session *s = x->session;
+
+	if (x->stage != EXEC_DRAINING)
+		return;
+	tell_end(x, m->verdict);
+	exec_free(x);
+	if (s->stage == SESSION_DRAINING && !s->execs)
+		session_close_record(s);
+}
+
+/* ---- what pid 1 says of it ---- */
+
 /* Only a command that could not be executed itself has the exit status of a shell for it. */
-static void decide_not_run(struct session *s, const struct sandbox_status *status)
+static void decide_not_run(struct session_exec *x, const struct sandbox_status *status)
 {
 	struct verdict failed = {
 		.reason = VERDICT_SETUP_FAILED, .step = VERDICT_STEP_EXEC, .error = status->error};
-	const char *directory = strcmp(status->step, "directory") ? NULL : s->request.cwd;
+	const char *directory = strcmp(status->step, "directory") ? NULL : x->request->cwd;
 
 	if (strcmp(status->step, "execute") != 0)
 		failed.step = status->step;
 	snprintf(failed.text, sizeof(failed.text), "cannot run the command: %s%s%s",
 		 directory ? directory : "", directory ? ": " : "", strerror(status->error));
-	session_redact_words(s, failed.text, sizeof(failed.text));
-	verdict_decide(&s->verdict, &failed);
+	session_redact_words(x->session, failed.text, sizeof(failed.text));
+	verdict_decide(&x->verdict, &failed);
+}
+
+static void take_end(struct session_exec *x, const struct sandbox_status *status)
+{
+	struct verdict ended;
+
+	if (status->kind == SANDBOX_FAILED) {
+		decide_not_run(x, status);
+	} else {
+		phases_mark(x->session->phases, "ran");
+		x->verdict.cpu_ns = status->cpu_ns;
+		x->verdict.memory_peak = status->memory_peak;
+		ended = verdict_of_wait_status(status->wait_status);
+		session_explain_death(x->session, x, &ended);
+		verdict_decide(&x->verdict, &ended);
+	}
+	exec_finish(x);
 }
 
 static void take_status(struct session *s, const struct sandbox_status *status)
 {
 	struct verdict gone = {.reason = VERDICT_KILLED,
 			       .text = "the first process of the session ended"};
-	struct verdict ended;
+	struct session_exec *x = exec_find(s, status->exec);
 
-	switch (status->kind) {
-	case SANDBOX_STARTED:
-		phases_mark(s->phases, "started");
-		return;
-	case SANDBOX_FAILED:
-		decide_not_run(s, status);
-		break;
-	case SANDBOX_EXITED:
-		phases_mark(s->phases, "ran");
-		s->verdict.cpu_ns = status->cpu_ns;
-		s->verdict.memory_peak = status->memory_peak;
-		ended = verdict_of_wait_status(status->wait_status);
-		session_explain_death(s, s->exec_cgroup, &ended);
-		verdict_decide(&s->verdict, &ended);
-		break;
-	case SANDBOX_GONE:
-		session_explain_death(s, sandbox_info(s->sandbox)->cgroup, &gone);
+	if (status->kind == SANDBOX_GONE) {
+		session_explain_death(s, NULL, &gone);
 		verdict_decide(&s->verdict, &gone);
-		break;
+		session_finish(s);
+	} else if (status->kind == SANDBOX_STARTED) {
+		phases_mark(s->phases, "started");
+	} else if (x && x->stage == EXEC_WORKING) {
+		take_end(x, status);
 	}
-	session_finish_exec(s);
 }
 
 static int on_status(sd_event_source *source, int fd, uint32_t events, void *context)
@@ -124,25 +341,63 @@ static int on_status(sd_event_source *source, int fd, uint32_t events, void *con
 	}
 	if (r < 0) {
 		session_decide_failed(s, "sandbox", r, NULL);
-		session_finish_exec(s);
+		session_finish(s);
 	}
 	return 0;
 }
 
-static int start_command(struct session *s, int *ret_master)
+int session_follow(struct session *s)
 {
-	const struct session_request *r = &s->request;
-	cleanup(free) const char **env = session_secrets_env(&r->secrets, r->env);
+	return sd_event_add_io(s->host->loop, &s->statuses, sandbox_status_fd(s->sandbox), EPOLLIN,
+			       on_status, s);
+}
+
+/* ---- its start ---- */
+
+int exec_open_streams(struct session_exec *x, const int fds[3], struct fault *f)
+{
+	uid_t owner = sandbox_info(x->session->sandbox)->uid_base;
+
+	if (strcmp(x->request->user, "root") != 0)
+		owner += AGENT_UID;
+	return streams_open(fds, x->request->tty, owner, &x->streams, f);
+}
+
+int exec_tell(struct session_exec *x, struct fault *f)
+{
+	struct session *s = x->session;
+	int r = x->cgroup ? 0 : sandbox_prepare_exec(s->sandbox, x->number, &x->cgroup);
+
+	if (r < 0)
+		return fault_set(f, r, "cgroup", "cgroup: %s", strerror(-r));
+	r = exec_limits_set(x, f);
+	if (r < 0)
+		return r;
+	const struct recorder_command command = {
+		.exec = x->number,
+		.cgroup = x->cgroup,
+		.output_limit = x->request->limits.output_bytes,
+		.tty = x->request->tty,
+	};
+	r = recorder_exec(s->host->recorder, s->manifest.id, &command, &x->streams);
+	return r < 0 ? fault_set(f, r, "record", "record: %s", strerror(-r)) : 0;
+}
+
+static int start_command(struct session_exec *x, int *ret_master)
+{
+	const struct exec_request *r = x->request;
+	struct session *s = x->session;
+	cleanup(free) const char **env = session_secrets_env(&s->request.secrets, r->env);
 	struct sandbox_error error = {0};
 	struct sandbox_command command = {
-		.exec = SESSION_EXEC,
+		.exec = x->number,
 		.argv = (const char *const *)r->argv,
 		.env = env,
 		.cwd = r->cwd,
-		.as_root = strcmp(r->policy.user, "root") == 0,
-		.stdin_fd = s->streams.session[0],
-		.stdout_fd = s->streams.session[1],
-		.stderr_fd = s->streams.session[2],
+		.as_root = strcmp(r->user, "root") == 0,
+		.stdin_fd = x->streams.session[0],
+		.stdout_fd = x->streams.session[1],
+		.stderr_fd = x->streams.session[2],
 		.tty = r->tty,
 		.columns = r->columns,
 		.rows = r->rows,
@@ -150,43 +405,163 @@ static int start_command(struct session *s, int *ret_master)
 	int e = env ? sandbox_exec(s->sandbox, &command, ret_master, &error) : -ENOMEM;
 
 	if (e < 0)
-		session_decide_failed(s, error.step ? error.step : "sandbox", e, error.text);
+		session_say_failed(s, &x->verdict, error.step ? error.step : "sandbox", e,
+				   error.text);
 	return e;
 }
 
-static int run_command(struct session *s)
+static int start(struct session_exec *x)
 {
+	struct session *s = x->session;
 	struct recorder *recorder = s->host->recorder;
 	cleanup(close_fd) int master = -1;
-	int r = recorder_event(recorder, s->manifest.id, "exec.start", session_exec_fields(s));
-	if (r < 0)
-		return session_decide_failed(s, "record", r, NULL), r;
-
-	r = start_command(s, &master);
-	streams_close_session(&s->streams);
+	int r = recorder_event(recorder, s->manifest.id, "exec.start", session_exec_fields(x));
+	if (r < 0) {
+		session_say_failed(s, &x->verdict, "record", r, NULL);
+		return r;
+	}
+	r = start_command(x, &master);
+	streams_close_session(&x->streams);
 	if (r < 0)
 		return r;
 	if (master >= 0)
-		recorder_tty(recorder, s->manifest.id, SESSION_EXEC, master, &s->streams);
-	streams_close(&s->streams);
+		recorder_tty(recorder, s->manifest.id, x->number, master, &x->streams);
+	streams_close(&x->streams);
+	r = exec_limits_start(x);
+	if (r < 0)
+		session_say_failed(s, &x->verdict, "limits", r, NULL);
+	return r;
+}
 
-	r = sd_event_add_io(s->host->loop, &s->statuses, sandbox_status_fd(s->sandbox), EPOLLIN,
-			    on_status, s);
-	if (r < 0)
-		return session_decide_failed(s, "sandbox", r, NULL), r;
-	r = session_limits_start(s);
-	if (r < 0)
-		return session_decide_failed(s, "limits", r, NULL), r;
-	metric_add(s->host->metrics->sessions_started, 1);
-	metric_observe(s->host->metrics->session_start, METRIC_SECONDS,
-		       session_clock_ns(CLOCK_BOOTTIME) - s->started_boot_ns);
+void exec_run(struct session_exec *x)
+{
+	x->stage = EXEC_WORKING;
+	if (x->client.started)
+		x->client.started(x->client.context, x->session->manifest.id, x->number);
+	if (start(x) < 0)
+		exec_finish(x);
+}
+
+/* The recorder knows it, and the session stands: or it does not, and then there is no command. */
+void exec_told(struct session_exec *x, const struct recorder_message *m)
+{
+	struct session *s = x->session;
+
+	if (x->stage != EXEC_TELLING)
+		return;
+	if (m->error)
+		session_say_failed(s, &x->verdict, "record", -m->error, m->text);
+	else
+		x->stage = EXEC_TOLD;
+	if (x == s->main) {
+		verdict_decide(&s->verdict, &x->verdict);
+		session_go_on(s);
+	} else if (m->error) {
+		sandbox_kill(s->sandbox, x->number);
+		tell_end(x, NULL);
+		exec_free(x);
+	} else {
+		exec_run(x);
+	}
+}
+
+/* ---- what clients ask for ---- */
+
+static size_t count_execs(const struct session *s)
+{
+	size_t count = 0;
+
+	for (const struct session_exec *x = s->execs; x; x = x->next)
+		count++;
+	return count;
+}
+
+static int check_start(const struct session *s, struct fault *f)
+{
+	if (s->stage != SESSION_WORKING)
+		return fault_set(f, -ESRCH, "not_running", "session %s %s", s->manifest.id,
+				 s->is_ready ? "is ending" : "does not run yet");
+	if (count_execs(s) >= INIT_COMMANDS_MAX)
+		return fault_set(f, -EBUSY, "capacity",
+				 "%d commands of session %s run, as many as a session may have",
+				 INIT_COMMANDS_MAX, s->manifest.id);
 	return 0;
 }
 
-void session_run_command(struct session *s)
+int session_exec_start(struct session *s, struct exec_request *request, const int fds[3],
+		       const struct exec_client *client, uint32_t *ret_exec,
+		       struct fault *ret_fault)
 {
-	s->stage = SESSION_WORKING;
-	if (run_command(s) < 0)
-		session_finish_exec(s);
-	phases_mark(s->phases, "asked");
+	struct exec_request taken = *request;
+	struct session_exec *x = NULL;
+	int r = check_start(s, ret_fault);
+
+	*request = (struct exec_request){0};
+	if (r == 0 && !(x = exec_add(s, NULL)))
+		r = fault_set(ret_fault, -ENOMEM, "no_memory", "out of memory");
+	if (r < 0) {
+		exec_request_free(&taken);
+		return r;
+	}
+	x->own = taken;
+	x->request = &x->own;
+	r = exec_open_streams(x, fds, ret_fault);
+	if (r == 0)
+		r = exec_tell(x, ret_fault);
+	if (r < 0) {
+		sandbox_kill(s->sandbox, x->number);
+		exec_free(x);
+		return r;
+	}
+	x->client = *client;
+	*ret_exec = x->number;
+	return 0;
+}
+
+void session_exec_forget_client(struct session *s, uint32_t exec)
+{
+	struct session_exec *x = exec_find(s, exec);
+
+	if (x)
+		x->client = (struct exec_client){0};
+}
+
+int session_exec_end(struct session *s, uint32_t exec, const struct verdict *verdict, bool drop)
+{
+	struct session_exec *x = exec_find(s, exec);
+
+	if (!x || s->stage < SESSION_WORKING || s->stage > SESSION_DRAINING)
+		return -ESRCH;
+	verdict_decide(&x->verdict, verdict);
+	if (x->stage == EXEC_DRAINING)
+		hurry(x);
+	else
+		exec_finish(x);
+	/* Its last act: what is freed by then is found no more. */
+	if (drop && (x = exec_find(s, exec)))
+		discard(x);
+	return 0;
+}
+
+int session_signal(struct session *s, uint32_t exec, int signal, const char *by)
+{
+	struct session_exec *x = exec_find(s, exec);
+
+	if (!x || x->stage != EXEC_WORKING)
+		return -ESRCH;
+	x->signal_sent = signal;
+	x->signal_by = by;
+	return sandbox_signal(s->sandbox, exec, signal);
+}
+
+int session_resize(struct session *s, uint32_t exec, uint16_t columns, uint16_t rows)
+{
+	struct session_exec *x = exec_find(s, exec);
+
+	if (!x || x->stage != EXEC_WORKING || !x->request->tty)
+		return -ESRCH;
+	int r = sandbox_resize(s->sandbox, exec, columns, rows);
+	if (r < 0)
+		return r;
+	return recorder_resize(s->host->recorder, s->manifest.id, exec, columns, rows);
 }

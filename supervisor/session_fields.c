@@ -125,10 +125,12 @@ json_t *session_start_fields(const struct session *s)
 {
 	const struct policy *p = &s->request.policy;
 	char key_id[DEPLOYMENT_KEY_ID + 1];
-	cleanup(json) json_t *fields = json_pack("{s:o}", "command", bytes_array(s->request.argv));
+	cleanup(json) json_t *fields = json_object();
 
 	if (!fields)
 		return NULL;
+	if (s->request.has_command)
+		json_object_set_new(fields, "command", bytes_array(s->request.command.argv));
 	put(fields, "name", s->request.name);
 	put(fields, "tenant", p->tenant);
 	if (json_object_size(p->labels) > 0)
@@ -137,7 +139,7 @@ json_t *session_start_fields(const struct session *s)
 	put(fields, "workspace", p->workspace);
 	put(fields, "network", p->net);
 	put(fields, "on_loss", p->on_loss);
-	json_object_set_new(fields, "tty", json_boolean(s->request.tty));
+	json_object_set_new(fields, "tty", json_boolean(s->request.command.tty));
 	json_object_set_new(fields, "template",
 			    json_pack("{s:s, s:s*}", "name", p->rootfs, "digest",
 				      s->template.digest[0] ? s->template.digest : NULL));
@@ -163,19 +165,21 @@ static json_t *names_array(const char *const *env)
 	return array;
 }
 
-json_t *session_exec_fields(const struct session *s)
+json_t *session_exec_fields(const struct session_exec *x)
 {
-	const struct session_request *r = &s->request;
-	cleanup(free) const char **env = session_secrets_env(&r->secrets, r->env);
+	const struct exec_request *r = x->request;
+	cleanup(free) const char **env = session_secrets_env(&x->session->request.secrets, r->env);
 	if (!env)
 		return NULL;
 	cleanup(json) json_t *fields = json_pack(
-		"{s:i, s:o, s:o, s:s, s:b}", "exec", SESSION_EXEC, "argv", bytes_array(r->argv),
-		"env", names_array(env), "as_user", r->policy.user, "tty", r->tty);
+		"{s:I, s:o, s:o, s:s, s:b}", "exec", (json_int_t)x->number, "argv",
+		bytes_array(r->argv), "env", names_array(env), "as_user", r->user, "tty", r->tty);
 
 	if (!fields)
 		return NULL;
 	put(fields, "cwd", r->cwd);
+	if (json_object_size(r->limits_given) > 0)
+		json_object_set(fields, "limits", r->limits_given);
 	if (r->tty) {
 		json_object_set_new(fields, "columns", json_integer(r->columns));
 		json_object_set_new(fields, "rows", json_integer(r->rows));
@@ -217,7 +221,8 @@ static int take_texts(void *context, const struct redacted *record)
 	struct manifest *m = context;
 	const struct event *e = &record->event;
 	struct json_buffer command = {0};
-	int r = write_command(&command, event_bytes(e, FIELD_command));
+	struct bytes argv = event_bytes(e, FIELD_command);
+	int r = argv.data ? write_command(&command, argv) : 0;
 
 	if (r == 0)
 		r = copy_text(e, FIELD_name, &m->name);
@@ -234,20 +239,23 @@ static int take_texts(void *context, const struct redacted *record)
 static int redact_texts(struct redactor *redactor, const struct session_request *request,
 			struct manifest *m)
 {
+	char *const none[] = {NULL}, *const *argv =
+					     request->has_command ? request->command.argv : none;
 	struct event e;
 	size_t size = 0, at = 0;
 
-	for (char *const *a = request->argv; *a; a++)
+	for (char *const *a = argv; *a; a++)
 		size += strlen(*a) + 1;
 	cleanup(free) char *packed = malloc(size + 1);
 	if (!packed)
 		return -ENOMEM;
-	for (char *const *a = request->argv; *a; a++) {
+	for (char *const *a = argv; *a; a++) {
 		memcpy(packed + at, *a, strlen(*a) + 1);
 		at += strlen(*a) + 1;
 	}
 	event_init(&e, EVENT_session_start, 0, 0);
-	event_put_bytes(&e, FIELD_command, packed, size);
+	if (request->has_command)
+		event_put_bytes(&e, FIELD_command, packed, size);
 	event_put_text(&e, FIELD_name, request->name);
 	event_put_text(&e, FIELD_tenant, request->policy.tenant);
 	int r = redact_event(redactor, &e, take_texts, m);

@@ -29,41 +29,79 @@ static const struct {
 	[SANDBOX_IO] = {"io", WIRE_LIMIT_COUNT},
 };
 
-static void record_hit(struct session *s, const char *limit, uint64_t value, uint64_t count)
+/* A hit of the command @x, or with NULL of the session: whose it was is known where there was one
+ * command alone. */
+static void record_hit(struct session *s, const struct session_exec *x, const char *limit,
+		       uint64_t value, uint64_t count)
 {
-	recorder_event(s->host->recorder, s->manifest.id, "limit",
-		       json_pack("{s:i, s:s, s:I, s:I}", "exec", SESSION_EXEC, "limit", limit,
-				 "value", (json_int_t)value, "count", (json_int_t)count));
+	uint32_t exec = x ? x->number : s->last_exec == SESSION_EXEC ? SESSION_EXEC : 0;
+	json_t *fields =
+		json_pack("{s:s, s:I, s:I, s:s}", "limit", limit, "value", (json_int_t)value,
+			  "count", (json_int_t)count, "scope", x ? "command" : "session");
+
+	if (fields && exec)
+		json_object_set_new(fields, "exec", json_integer((json_int_t)exec));
+	recorder_event(s->host->recorder, s->manifest.id, "limit", fields);
 }
 
 /* ---- what the kernel counts ---- */
 
-uint64_t session_limits_untold(const struct session *s, enum sandbox_controller c)
+static uint64_t untold(uint64_t hits, uint64_t told)
 {
-	uint64_t hits = 0, told = s->limits.told[c];
-
-	if (sandbox_limit_hits(s->sandbox, c, &hits) < 0)
-		return 0;
-	if (controllers[c].seen < WIRE_LIMIT_COUNT)
-		told += sensors_hits(s->host->sensors, &s->watch, controllers[c].seen);
 	return hits > told ? hits - told : 0;
 }
 
-static void look_at(struct session *s, enum sandbox_controller c)
+static uint64_t value_of(const struct limit_values *l, enum sandbox_controller c)
 {
-	const struct limit_values *l = &s->request.policy.limits;
 	const uint64_t values[SANDBOX_CONTROLLERS] = {
 		[SANDBOX_MEMORY] = l->memory_bytes,
 		[SANDBOX_PIDS] = l->pids,
 		[SANDBOX_CPU] = l->cpu_milli,
 		[SANDBOX_IO] = l->io_bytes,
 	};
-	uint64_t untold = session_limits_untold(s, c);
 
-	if (untold == 0)
+	return values[c];
+}
+
+/* Hits of a command's own limit count above it too, and are told once. */
+uint64_t session_limits_untold(const struct session *s, enum sandbox_controller c)
+{
+	uint64_t hits = 0, told = s->limits.told[c];
+
+	if (sandbox_limit_hits(s->sandbox, 0, c, &hits) < 0)
+		return 0;
+	if (controllers[c].seen < WIRE_LIMIT_COUNT)
+		told += sensors_hits(s->host->sensors, &s->watch, controllers[c].seen);
+	return untold(hits, told);
+}
+
+static uint64_t told_of(const struct session_exec *x, enum sandbox_controller c)
+{
+	uint64_t told = x->told[c];
+
+	if (controllers[c].seen < WIRE_LIMIT_COUNT)
+		told += sensors_command_hits(x->session->host->sensors, x->cgroup,
+					     controllers[c].seen);
+	return told;
+}
+
+uint64_t exec_limits_untold(const struct session_exec *x, enum sandbox_controller c)
+{
+	uint64_t hits = 0;
+
+	if (sandbox_limit_hits(x->session->sandbox, x->number, c, &hits) < 0)
+		return 0;
+	return untold(hits, told_of(x, c));
+}
+
+static void look_at(struct session *s, enum sandbox_controller c)
+{
+	uint64_t count = session_limits_untold(s, c);
+
+	if (count == 0)
 		return;
-	record_hit(s, controllers[c].name, values[c], untold);
-	s->limits.told[c] += untold;
+	record_hit(s, NULL, controllers[c].name, value_of(&s->request.policy.limits, c), count);
+	s->limits.told[c] += count;
 }
 
 /* ---- the room for files: a page of a mapping that finds none is a signal and no call ---- */
@@ -79,7 +117,8 @@ static void look_at_room(struct session *s)
 	bool is_told = sensors_hits(s->host->sensors, &s->watch,
 				    inodes ? WIRE_LIMIT_inodes : WIRE_LIMIT_disk) > 0;
 	if (full && !s->limits.was_full && !is_told)
-		record_hit(s, inodes ? "inodes" : "disk", inodes ? l->inodes : l->disk_bytes, 1);
+		record_hit(s, NULL, inodes ? "inodes" : "disk", inodes ? l->inodes : l->disk_bytes,
+			   1);
 	s->limits.was_full = full;
 }
 
@@ -103,21 +142,106 @@ static int on_wall(sd_event_source *source, uint64_t now_us, void *context)
 	(void)source, (void)now_us;
 	if (s->stage != SESSION_WORKING)
 		return 0;
-	record_hit(s, "wall", s->request.policy.limits.wall_ms * 1000000, 1);
+	record_hit(s, NULL, "wall", s->request.policy.limits.wall_ms * 1000000, 1);
 	session_end(s, &over, false);
 	return 0;
 }
 
-void session_limits_output(struct session *s)
+static bool has_running(const struct session *s)
+{
+	const struct session_exec *x = s->execs;
+
+	while (x && x->stage == EXEC_DRAINING)
+		x = x->next;
+	return x != NULL;
+}
+
+void session_limits_output(struct session *s, uint32_t exec)
 {
 	struct verdict over = {.reason = VERDICT_LIMIT, .limit = "output"};
+	struct session_exec *x = exec_find(s, exec);
 
 	if (s->stage != SESSION_WORKING && s->stage != SESSION_DRAINING)
 		return;
-	record_hit(s, "output", s->request.policy.limits.output_bytes, 1);
-	if (s->stage == SESSION_DRAINING) /* it has ended by itself meanwhile */
-		return;
-	session_end(s, &over, false);
+	record_hit(s, x, "output",
+		   x ? x->request->limits.output_bytes : s->request.policy.limits.output_bytes, 1);
+	/* What is draining has ended by itself meanwhile. */
+	if (x && x->stage == EXEC_WORKING)
+		session_exec_end(s, exec, &over, false);
+	else if (!exec && s->stage == SESSION_WORKING && has_running(s))
+		session_end(s, &over, false);
+}
+
+/* ---- limits of one command ---- */
+
+int exec_limits_set(struct session_exec *x, struct fault *f)
+{
+	const struct limit_values *l = &x->request->limits;
+	const struct sandbox_limits limits = {
+		.memory_bytes = l->memory_bytes,
+		.pids = l->pids,
+		.cpu_milli = l->cpu_milli,
+		.files = l->files,
+		.file_size_bytes = l->file_size_bytes,
+	};
+	const uint64_t seen[WIRE_LIMIT_COUNT] = {
+		[WIRE_LIMIT_memory] = l->memory_bytes,
+		[WIRE_LIMIT_pids] = l->pids,
+		[WIRE_LIMIT_files] = l->files,
+		[WIRE_LIMIT_file_size] = l->file_size_bytes,
+	};
+	static const struct sandbox_limits none;
+	struct sandbox_error error = {0};
+
+	if (memcmp(&limits, &none, sizeof(none)) == 0)
+		return 0;
+	int r = sandbox_limit_exec(x->session->sandbox, x->number, &limits, &error);
+	if (r < 0)
+		return fault_set(f, r, "limits", "%s", error.text);
+	r = sensors_limit_command(x->session->host->sensors, x->cgroup, seen);
+	return r < 0 ? fault_set(f, r, "limits", "limits: %s", strerror(-r)) : 0;
+}
+
+static int on_exec_wall(sd_event_source *source, uint64_t now_us, void *context)
+{
+	struct verdict over = {.reason = VERDICT_TIMEOUT, .limit = "wall"};
+	struct session_exec *x = context;
+
+	(void)source, (void)now_us;
+	record_hit(x->session, x, "wall", x->request->limits.wall_ms * 1000000, 1);
+	session_exec_end(x->session, x->number, &over, false);
+	return 0;
+}
+
+int exec_limits_start(struct session_exec *x)
+{
+	uint64_t wall_ms = x->request->limits.wall_ms;
+	int r = wall_ms ? sd_event_add_time_relative(x->session->host->loop, &x->wall,
+						     CLOCK_MONOTONIC, wall_ms * 1000, 1,
+						     on_exec_wall, x)
+			: 0;
+
+	return r < 0 ? r : 0;
+}
+
+void exec_limits_measure(struct session_exec *x)
+{
+	for (int c = 0; c < SANDBOX_CONTROLLERS; c++)
+		sandbox_limit_hits(x->session->sandbox, x->number, c, &x->hits[c]);
+}
+
+void exec_limits_look(struct session_exec *x)
+{
+	for (int c = 0; c < SANDBOX_CONTROLLERS; c++) {
+		uint64_t count = untold(x->hits[c], told_of(x, c));
+
+		if (count == 0)
+			continue;
+		record_hit(x->session, x, controllers[c].name, value_of(&x->request->limits, c),
+			   count);
+		x->told[c] += count;
+		x->session->limits.told[c] += count;
+	}
 }
 
 /* ---- the workspace ---- */
@@ -142,7 +266,7 @@ static void workspace_over(void *context, int error)
 	if (error)
 		snprintf(over.text, sizeof(over.text), "/workspace can be measured no longer: %s",
 			 error == -ELOOP ? "directories are too deep" : strerror(-error));
-	record_hit(s, "workspace", s->request.policy.limits.workspace_bytes, 1);
+	record_hit(s, NULL, "workspace", s->request.policy.limits.workspace_bytes, 1);
 	session_end(s, &over, false);
 }
 

@@ -1,6 +1,6 @@
 /*
- * Reads the message session.run. Nothing of it is trusted: types, sizes, NUL bytes in what becomes
- * C strings.
+ * Reads the messages session.run and session.start. Nothing of it is trusted: types, sizes, NUL
+ * bytes in what becomes C strings.
  */
 #include "session_request.h"
 
@@ -14,9 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ARGUMENTS_MAX (1 << 20)
-#define ENV_MAX 8192
-
 static int refuse(struct fault *f, const char *key, const char *allowed)
 {
 	return fault_set(f, -EINVAL, "bad_request", "%s: bad value; allowed: %s", key, allowed);
@@ -26,11 +23,8 @@ void session_request_free(struct session_request *r)
 {
 	free(r->name);
 	policy_free(&r->policy);
-	text_list_free(r->argv);
 	text_list_free(r->env);
-	if (r->cwd)
-		explicit_bzero(r->cwd, strlen(r->cwd));
-	free(r->cwd);
+	exec_request_free(&r->command);
 	json_decref(r->template);
 	session_secrets_free(&r->secrets);
 	if (r->workspace_fd >= 0)
@@ -41,21 +35,6 @@ void session_request_free(struct session_request *r)
 static void cleanup_request(struct session_request *r)
 {
 	session_request_free(r);
-}
-
-/* Bytes without NUL. */
-static int get_text(const json_t *value, char **ret_text)
-{
-	cleanup(free) char *text = NULL;
-	size_t size = 0;
-	int r = control_get_bytes(value, &text, &size);
-
-	if (r < 0)
-		return r;
-	if (!text || memchr(text, 0, size))
-		return -EBADMSG;
-	*ret_text = take(text);
-	return 0;
 }
 
 /* ---- the policy in force ---- */
@@ -126,40 +105,7 @@ static int check_workspace(struct session_request *r, struct fault *f)
 	return 0;
 }
 
-/* ---- the command ---- */
-
-static int read_command(const json_t *body, struct session_request *r, struct fault *f)
-{
-	const json_t *command = json_object_get(body, "command");
-	size_t count = json_array_size(command);
-
-	if (count == 0 || count > ARGUMENTS_MAX)
-		return refuse(f, "command", "an array of at least one argument");
-	r->argv = calloc(count + 1, sizeof(*r->argv));
-	if (!r->argv)
-		return fault_set(f, -ENOMEM, "no_memory", "out of memory");
-	for (size_t i = 0; i < count; i++)
-		if (get_text(json_array_get(command, i), &r->argv[i]) < 0)
-			return refuse(f, "command", "arguments without NUL bytes");
-	if (!*r->argv[0])
-		return refuse(f, "command", "a program whose name is not empty");
-	return 0;
-}
-
-static int read_cwd(const json_t *body, struct session_request *r, struct fault *f)
-{
-	const json_t *cwd = json_object_get(body, "cwd");
-
-	if (!cwd) {
-		r->cwd = strdup(r->policy.workspace		      ? "/workspace"
-				: strcmp(r->policy.user, "root") == 0 ? "/root"
-								      : "/home/agent");
-		return r->cwd ? 0 : fault_set(f, -ENOMEM, "no_memory", "out of memory");
-	}
-	if (get_text(cwd, &r->cwd) < 0 || *r->cwd != '/' || strlen(r->cwd) >= PATH_MAX)
-		return refuse(f, "cwd", "an absolute path of the session");
-	return 0;
-}
+/* ---- what it is called and made of ---- */
 
 static bool is_name(const char *text)
 {
@@ -182,33 +128,6 @@ static int read_name(const json_t *body, struct session_request *r, struct fault
 	return r->name ? 0 : fault_set(f, -ENOMEM, "no_memory", "out of memory");
 }
 
-/* Sizes of a terminal; one that nobody has told is 80 by 24. */
-static int read_size(const json_t *body, const char *key, uint16_t otherwise, uint16_t *ret_size,
-		     struct fault *f)
-{
-	const json_t *value = json_object_get(body, key);
-
-	*ret_size = otherwise;
-	if (!value)
-		return 0;
-	if (!json_is_integer(value) || json_integer_value(value) < 1 ||
-	    json_integer_value(value) > UINT16_MAX)
-		return refuse(f, key, "an integer from 1 to 65535");
-	*ret_size = (uint16_t)json_integer_value(value);
-	return 0;
-}
-
-static int read_terminal(const json_t *body, struct session_request *r, struct fault *f)
-{
-	const json_t *tty = json_object_get(body, "tty");
-
-	if (tty && !json_is_boolean(tty))
-		return refuse(f, "tty", "true or false");
-	r->tty = json_is_true(tty);
-	int e = read_size(body, "columns", 80, &r->columns, f);
-	return e < 0 ? e : read_size(body, "rows", 24, &r->rows, f);
-}
-
 /* What root read of the directory that is the root file system. */
 static int read_template(const json_t *body, struct session_request *r, struct fault *f)
 {
@@ -222,63 +141,36 @@ static int read_template(const json_t *body, struct session_request *r, struct f
 
 /* ---- environment and secrets ---- */
 
-static bool is_env_name(const char *name)
-{
-	static const char letters[] =
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
-
-	return *name && strspn(name, letters) == strlen(name) && !(*name >= '0' && *name <= '9');
-}
-
-static int add_env(const json_t *env, struct session_request *r, struct fault *f)
-{
-	json_t *value;
-	const char *name;
-
-	json_object_foreach ((json_t *)env, name, value) {
-		cleanup(free) char *text = NULL;
-
-		if (!is_env_name(name))
-			return refuse(f, "env", "names of letters, digits and '_'");
-		if (get_text(value, &text) < 0)
-			return refuse(f, "env", "values without NUL bytes");
-		if (text_list_set_env(&r->env, name, text) < 0)
-			return fault_set(f, -ENOMEM, "no_memory", "out of memory");
-	}
-	return 0;
-}
-
-static int add_defaults(struct session_request *r)
-{
-	bool root = strcmp(r->policy.user, "root") == 0;
-	const char *const defaults[][2] = {
-		{"PATH", root ? "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-			      : "/usr/local/bin:/usr/bin:/bin"},
-		{"HOME", root ? "/root" : "/home/agent"},
-		{"USER", r->policy.user},
-		{"LANG", "C.UTF-8"},
-		{"TERM", r->tty ? "xterm" : "dumb"},
-	};
-
-	for (size_t i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++)
-		if (text_list_set_env(&r->env, defaults[i][0], defaults[i][1]) < 0)
-			return -ENOMEM;
-	return 0;
-}
-
 static int read_environment(const json_t *body, struct session_request *r, struct fault *f)
 {
-	if (json_object_size(json_object_get(body, "env")) > ENV_MAX)
-		return refuse(f, "env", "at most 8192 variables");
+	int e = exec_request_add_env(r->policy.env, &r->env, f);
 
-	if (add_defaults(r) < 0)
-		return fault_set(f, -ENOMEM, "no_memory", "out of memory");
-	int e = add_env(r->policy.env, r, f);
 	if (e == 0)
-		e = add_env(json_object_get(body, "env"), r, f);
+		e = exec_request_add_env(json_object_get(body, "env"), &r->env, f);
 	return e < 0 ? e
 		     : session_secrets_read(json_object_get(body, "secrets"), r->policy.secrets,
 					    &r->secrets, f);
+}
+
+struct exec_ground session_request_ground(const struct session_request *r)
+{
+	return (struct exec_ground){
+		.user = r->policy.user,
+		.has_workspace = r->policy.workspace != NULL,
+		.env = r->env,
+		.limits = r->policy.command_limits_given,
+		.session_limits = &r->policy.limits,
+	};
+}
+
+/* A session that is only started waits for its commands. */
+static int read_command(const json_t *body, struct session_request *r, struct fault *f)
+{
+	const struct exec_ground ground = session_request_ground(r);
+	const char *name = json_string_value(json_object_get(body, "request"));
+
+	r->has_command = !name || strcmp(name, "session.start") != 0;
+	return r->has_command ? exec_request_parse(body, &ground, &r->command, f) : 0;
 }
 
 int session_request_parse(const json_t *body, const struct grant *grant, int workspace_fd,
@@ -286,7 +178,10 @@ int session_request_parse(const json_t *body, const struct grant *grant, int wor
 {
 	cleanup(request) struct session_request request = {.workspace_fd = workspace_fd};
 	static int (*const steps[])(const json_t *, struct session_request *, struct fault *) = {
-		read_command, read_name, read_cwd, read_terminal, read_template, read_environment,
+		read_name,
+		read_template,
+		read_environment,
+		read_command,
 	};
 
 	int r = read_policy(body, grant, &request, ret_fault);

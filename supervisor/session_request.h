@@ -2,6 +2,7 @@
  */
 #pragma once
 
+#include "exec_request.h"
 #include "policy.h"
 #include "session_secrets.h"
 
@@ -13,11 +14,10 @@ struct grant;
 struct session_request {
 	char *name; /* owned; NULL: none */
 	struct policy policy;
-	char **argv; /* owned, NULL-terminated, not empty */
-	char **env;  /* owned, NULL-terminated: the environment but for secrets, "NAME=value" */
-	char *cwd;   /* owned */
-	bool tty;
-	uint16_t columns, rows;
+	char **env; /* owned, NULL-terminated: what each command gets, "NAME=value"; NULL: nothing
+		     */
+	bool has_command; /* else it lives until it is ended */
+	struct exec_request command;
 	int workspace_fd; /* owned; as the client opened it; -1: by its name */
 	json_t *template; /* owned: {digest, stamp} of a directory as root file system; NULL: none
 			   */
@@ -32,3 +32,6 @@ struct session_request {
 int session_request_parse(const json_t *body, const struct grant *grant, int workspace_fd,
 			  struct session_request *ret_request, struct fault *ret_fault);
 void session_request_free(struct session_request *r);
+
+/* What commands get of the session; borrowed of @r. */
+struct exec_ground session_request_ground(const struct session_request *r);

@@ -6,11 +6,15 @@
  */
 #include "session_state.h"
 
+#include "record/cleanup.h"
 #include "record/ledger_write.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+
+/* The disk has it within the second, and what is over by then never had to wait for it. */
+#define SETTLE_US 200000
 
 struct settling {
 	struct host *host;
@@ -56,22 +60,22 @@ static void settled(void *context, int r)
 	free(t);
 }
 
-static int settling_new(const struct session *s, struct settling **ret_settling)
+/* @fd, of its manifest, is used up. */
+static int settling_new(const struct session *s, int fd, struct settling **ret_settling)
 {
 	struct settling *t = calloc(1, sizeof(*t));
+	int dir_fd = fcntl(s->dir_fd, F_DUPFD_CLOEXEC, 0);
 
-	if (!t)
-		return -ENOMEM;
-	*t = (struct settling){.host = s->host, .fd = -1};
-	memcpy(t->id, s->manifest.id, sizeof(t->id));
-	t->dir_fd = fcntl(s->dir_fd, F_DUPFD_CLOEXEC, 0);
-	int r = t->dir_fd < 0 ? -errno : manifest_put(s->dir_fd, &s->manifest, &t->fd);
-	if (r < 0) {
-		if (t->dir_fd >= 0)
-			close(t->dir_fd);
+	if (!t || dir_fd < 0) {
+		int r = t ? -errno : -ENOMEM;
+
 		free(t);
+		cleanup_close_fd(&dir_fd);
+		close(fd);
 		return r;
 	}
+	*t = (struct settling){.host = s->host, .dir_fd = dir_fd, .fd = fd};
+	memcpy(t->id, s->manifest.id, sizeof(t->id));
 	*ret_settling = t;
 	return 0;
 }
@@ -83,24 +87,41 @@ static void add(struct worker *worker, struct settling *t)
 	worker_add(worker, &work);
 }
 
-int session_settle_start(const struct session *s)
+static int on_settle(sd_event_source *source, uint64_t now_us, void *context)
 {
+	struct session *s = context;
 	struct settling *t = NULL;
-	int r = settling_new(s, &t);
 
-	if (r < 0)
-		return r;
-	add(s->host->starts, t);
+	(void)source, (void)now_us;
+	s->settle = sd_event_source_disable_unref(s->settle);
+	if (settling_new(s, take_fd(s->manifest_fd), &t) == 0)
+		add(s->host->starts, t);
 	return 0;
 }
 
-int session_settle_end(const struct session *s)
+int session_settle_start(struct session *s)
+{
+	int prepared = take_fd(s->manifest_fd);
+	int r = prepared < 0
+			? manifest_put(s->dir_fd, &s->manifest, &s->manifest_fd)
+			: manifest_put_prepared(s->dir_fd, prepared, &s->manifest, &s->manifest_fd);
+
+	if (r == 0)
+		r = sd_event_add_time_relative(s->host->loop, &s->settle, CLOCK_MONOTONIC,
+					       SETTLE_US, 0, on_settle, s);
+	return r < 0 ? r : 0;
+}
+
+int session_settle_end(struct session *s)
 {
 	struct settling *t = NULL;
-	int r = settling_new(s, &t);
+	int fd = -1, r = manifest_put(s->dir_fd, &s->manifest, &fd);
 
+	if (r == 0)
+		r = settling_new(s, fd, &t);
 	if (r < 0)
 		return r;
+	s->settle = sd_event_source_disable_unref(s->settle);
 	t->ledger_line = ++s->host->ledger_added;
 	add(s->host->ends, t);
 	return 0;

@@ -12,7 +12,9 @@
 #include "record/cleanup.h"
 #include "record/jansson_cleanup.h"
 #include "session_key.h"
+#include "session_loss.h"
 #include "slot.h"
+#include "spare_dirs.h"
 #include "template_store.h"
 #include "workspace.h"
 
@@ -20,8 +22,6 @@
 #include <fnmatch.h>
 #include <string.h>
 #include <time.h>
-
-#define AGENT_UID 1000
 
 /* The step, the error and the words of a failure, for the client and for the record. */
 static int fail(struct session *s, struct fault *f, const char *step, int error, const char *text)
@@ -48,6 +48,7 @@ static int make_manifest(struct session *s)
 		return r;
 	m->state = SESSION_RUNNING;
 	m->exit_code = m->signal = -1;
+	m->uid = (int64_t)s->asker.uid;
 	m->started_ns = session_clock_ns(CLOCK_REALTIME);
 	m->supervisor_pid = getpid();
 	return process_start(getpid(), &m->supervisor_start);
@@ -56,12 +57,11 @@ static int make_manifest(struct session *s)
 static int make_directory(struct session *s, struct fault *f)
 {
 	struct host *h = s->host;
-	const struct session_dir_owner owner = {
-		.uid = h->recorder_uid,
-		.gid = h->has_readers ? h->readers_gid : h->recorder_gid,
-		.group_reads = h->has_readers,
-	};
-	int r = session_dir_create(h->sessions_fd, &owner, s->manifest.id, &s->dir_fd);
+	const struct session_dir_owner owner = host_session_owner(h);
+	struct session_dir dir = SESSION_DIR_NONE;
+	int r = spare_dirs_take(h->spare_dirs, h->sessions_fd, &owner, s->manifest.id, &dir);
+	s->dir_fd = dir.fd;
+	s->manifest_fd = dir.manifest_fd;
 	if (r < 0)
 		return fault_set(f, r, "state", "state directory %s: %s", h->config.state,
 				 strerror(-r));
@@ -257,7 +257,7 @@ static int start_watch(struct session *s, struct fault *f)
 		return fail(s, f, "sensors", r, why.text);
 
 	s->cgroup = sandbox_info(s->sandbox)->cgroup;
-	s->missed_before = sensors_missed(h->sensors);
+	s->missed_before = h->missed_seen;
 	sensors_deny(h->sensors, &s->request.policy.syscalls.denied);
 	r = sensors_open_session(h->sensors, &subject, &s->watch);
 	if (r < 0) {
@@ -266,6 +266,9 @@ static int start_watch(struct session *s, struct fault *f)
 			    r == -ENOSPC ? "as many sessions as there are slots are alive" : NULL);
 	}
 	s->is_watched = true;
+	r = session_loss_begin(s);
+	if (r < 0)
+		return fail(s, f, "sensors", r, NULL);
 	if (s->request.policy.ring_bytes > s->watch.ring_bytes)
 		return fail(s, f, "ring_bytes", -ERANGE,
 			    "the policy asks for a larger ring than the daemon has; set ring_bytes "
@@ -275,12 +278,11 @@ static int start_watch(struct session *s, struct fault *f)
 
 static int open_streams(struct session *s, const int fds[3], struct fault *f)
 {
-	uid_t owner = sandbox_info(s->sandbox)->uid_base;
 	struct fault why = {0};
+	int r = 0;
 
-	if (strcmp(s->request.policy.user, "root") != 0)
-		owner += AGENT_UID;
-	int r = streams_open(fds, s->request.tty, owner, &s->streams, &why);
+	if (s->request.has_command)
+		r = s->main ? exec_open_streams(s->main, fds, &why) : -ENOMEM;
 	return r < 0 ? fail(s, f, "streams", r, why.text) : 0;
 }
 
@@ -298,7 +300,10 @@ static bool take_from_pool(struct session *s)
 	s->slot = lease.slot;
 	s->slot_fd = lease.slot_fd;
 	s->sandbox = lease.sandbox;
-	s->exec_cgroup = lease.exec_cgroup;
+	if (s->main)
+		s->main->cgroup = lease.exec_cgroup;
+	else
+		sandbox_kill(s->sandbox, SESSION_EXEC);
 	return true;
 }
 
@@ -382,14 +387,13 @@ void session_tear_down(struct session *s)
 	s->building = sd_event_source_disable_unref(s->building);
 	s->statuses = sd_event_source_disable_unref(s->statuses);
 	s->disk_wait = sd_event_source_disable_unref(s->disk_wait);
-	s->drain = sd_event_source_disable_unref(s->drain);
 	session_limits_stop(s);
 	session_limits_free(s);
-	streams_close(&s->streams);
 	if (s->sandbox)
 		sandbox_kill(s->sandbox, 0);
+	while (s->execs)
+		exec_abandon(s->execs);
 	if (s->is_watched) {
-		sensors_forget_death(h->sensors, s->exec_cgroup);
 		sensors_close_session(h->sensors, s->cgroup, s->watch.slot);
 		s->is_watched = false;
 		host_unwatch(h);
@@ -422,15 +426,18 @@ static int open_bare(struct session *s)
 				     &s->request.secrets, key);
 }
 
-/* Where there was nothing to wait for the key is made while the recorder opens the record. */
-static int sign_record(struct session *s)
+/* What can be done while the recorder opens the record. */
+void session_sign(struct session *s)
 {
 	cleanup(json) json_t *key = NULL;
-	int r = session_key_make(s->host, s->manifest.id, &key);
 
+	if (s->is_bare || s->is_signed)
+		return;
+	int r = session_key_make(s->host, s->manifest.id, &key);
+	r = r < 0 ? key_missing(s, r) : recorder_sign(s->host->recorder, s->manifest.id, key);
+	phases_mark(s->phases, "signed");
 	if (r < 0)
-		return key_missing(s, r);
-	return recorder_sign(s->host->recorder, s->manifest.id, key);
+		session_decide_failed(s, "key", r, NULL);
 }
 
 int session_open_record(struct session *s)
@@ -461,10 +468,7 @@ int session_open_record(struct session *s)
 	int r = recorder_open(s->host->recorder, &open);
 	if (r < 0)
 		return r;
+	s->is_signed = key != NULL;
 	session_follow_building(s);
-	r = key ? 0 : sign_record(s);
-	phases_mark(s->phases, "signed");
-	if (r < 0)
-		session_decide_failed(s, "key", r, NULL);
 	return 0;
 }

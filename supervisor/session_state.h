@@ -1,6 +1,7 @@
 /* The inside of a session, for session.c and the files that are parts of it. */
 #pragma once
 
+#include "capture/in_hand.h"
 #include "sandbox/phases.h"
 #include "secret_files.h"
 #include "session.h"
@@ -8,13 +9,13 @@
 #include "streams.h"
 #include "templates.h"
 
-#define SESSION_EXEC 1 /* number of the command that `vitrine run` gives */
+#define SESSION_EXEC 1 /* number of the first command */
 
 /* What the session waits for. */
 enum session_stage {
 	SESSION_OPENING,  /* the recorder opens the journal, and the sandbox gets ready */
-	SESSION_WORKING,  /* the command ends */
-	SESSION_DRAINING, /* the recorder has what the command wrote */
+	SESSION_WORKING,  /* the command that it lives for ends, or somebody ends it */
+	SESSION_DRAINING, /* the recorder has what its commands wrote */
 	SESSION_CLOSING,  /* the recorder has written the end */
 	SESSION_SEALING,  /* the record is on disk; all else is done and told */
 };
@@ -28,6 +29,36 @@ struct session_limits {
 	bool was_full;
 };
 
+/* What a command waits for. */
+enum exec_stage {
+	EXEC_TELLING,  /* the recorder knows it */
+	EXEC_TOLD,     /* the session stands */
+	EXEC_WORKING,  /* its first process ends */
+	EXEC_DRAINING, /* the recorder has what it wrote */
+};
+
+/* A command of a session. */
+struct session_exec {
+	struct session *session;
+	struct session_exec *next;
+	uint32_t number;
+	enum exec_stage stage;
+	const struct exec_request *request; /* .own, or the session's first one */
+	struct exec_request own;
+	struct exec_client client; /* .ended NULL: there is none any more */
+	uint64_t cgroup;	   /* 0: it is not made yet */
+	struct streams streams;
+	struct verdict verdict;
+	uint64_t started_boot_ns;
+	uint64_t told[SANDBOX_CONTROLLERS]; /* hits of its own limits that vitrined has told */
+	uint64_t hits[SANDBOX_CONTROLLERS]; /* as the kernel counted them before it was killed */
+	bool discard;			    /* output is no longer delivered */
+	int signal_sent;		    /* the last one that was asked for, and by whom */
+	const char *signal_by;
+	sd_event_source *wall;
+	sd_event_source *drain; /* runs while a killed command's output is still delivered */
+};
+
 struct session {
 	struct host *host;
 	struct phases *phases; /* NULL: not asked for */
@@ -37,6 +68,7 @@ struct session {
 	struct ucred asker;
 	struct manifest manifest; /* .id is the session's */
 	int dir_fd;		  /* its directory, locked */
+	int manifest_fd;	  /* its manifest, until that is on disk */
 	int slot_fd;		  /* holds .slot */
 	uint32_t slot;
 	struct template_use template; /* .root_fd -1: the host's system */
@@ -47,26 +79,26 @@ struct session {
 	uint64_t missed_before; /* missed runs of all programs when it began */
 	uint64_t missed;	/* since then, when it ended */
 	bool has_missed;	/* that is known */
-	uint64_t cgroup, exec_cgroup;
-	struct streams streams;
+	uint64_t cgroup;
+	struct in_hand lost;	    /* with a recorder that died */
+	struct session_exec *execs; /* those that have not ended */
+	struct session_exec *main;  /* the one that it lives for; NULL: none, or it has ended */
+	uint32_t last_exec;	    /* number of the newest */
 	enum session_stage stage;
 	bool is_open;	 /* the record */
-	bool is_told;	 /* the recorder knows the command */
+	bool is_signed;	 /* it has the key that signs it */
 	bool is_ready;	 /* and the sandbox stands */
 	bool is_bare;	 /* only its journal is open: nothing runs */
 	bool is_adopted; /* it began under another supervisor */
 	bool has_start;	 /* session.start is in the record */
 	bool is_doomed;	 /* pid 1 alone is left, and was killed */
-	bool discard;	 /* output is no longer delivered */
 	json_t *key;	 /* that signs the record, until the recorder has it */
 	struct verdict verdict;
 	uint64_t started_boot_ns;
 	struct session_limits limits;
-	int signal_sent; /* the last one that was asked for, and by whom */
-	const char *signal_by;
+	sd_event_source *settle;    /* until the manifest gets onto the disk */
 	sd_event_source *building;  /* until the sandbox is ready */
 	sd_event_source *statuses;  /* of the sandbox */
-	sd_event_source *drain;	    /* runs while a killed command's output is still delivered */
 	sd_event_source *disk_wait; /* runs while the journal cannot be written */
 };
 
@@ -85,18 +117,21 @@ void session_tear_down(struct session *s);
 void session_remove_sandbox(struct session *s);
 /* Open the record: all of it, or with session.is_bare only the journal. */
 int session_open_record(struct session *s);
+/* The recorder was told all it needs to know of it, and is at work: give it the key, unless it has
+ * one. What fails is in the verdict. */
+void session_sign(struct session *s);
 
 /* session_settle.c */
 
 /* Write the manifest, and have it put on disk; at the end the ledger with it. Nothing waits for
  * that, and @s may be freed meanwhile. 0 or -errno. */
-int session_settle_start(const struct session *s);
-int session_settle_end(const struct session *s);
+int session_settle_start(struct session *s);
+int session_settle_end(struct session *s);
 
 /* session_fields.c: objects for recorder_event; NULL when out of memory. */
 
 json_t *session_start_fields(const struct session *s);
-json_t *session_exec_fields(const struct session *s);
+json_t *session_exec_fields(const struct session_exec *x);
 /* Put name, tenant and command into the manifest, redacted; the command as JSON text that is not
  * longer than a list of sessions can bear. 0 or -errno. */
 int session_manifest_texts(const struct session *s, struct manifest *m);
@@ -120,34 +155,63 @@ void session_go_on(struct session *s);
 
 /* Take it out of the list, tear it down and free it. */
 void session_free(struct session *s);
-/* Its output is recorded from here on, but no longer delivered. */
-void session_discard(struct session *s);
 
 /* session_exec.c */
 
+/* A new command, numbered, in the list of the session's; NULL when out of memory. */
+struct session_exec *exec_add(struct session *s, const struct exec_request *request);
+/* Out of the list, and freed. */
+void exec_free(struct session_exec *x);
+/* The same with words to its client: there is no end of it in the record. */
+void exec_abandon(struct session_exec *x);
+struct session_exec *exec_find(const struct session *s, uint32_t number);
+/* Its streams. 0 or -errno with a fault. */
+int exec_open_streams(struct session_exec *x, const int fds[3], struct fault *f);
+/* Make its cgroup, and tell the recorder of it, which answers. 0 or -errno with a fault. */
+int exec_tell(struct session_exec *x, struct fault *f);
 /* Nothing is waited for any more: start it. */
-void session_run_command(struct session *s);
-/* The command is over, or is to be: kill what is left of it and let the recorder take the rest. */
-void session_finish_exec(struct session *s);
-/* Its output goes nowhere soon, if its reader does not take it. */
+void exec_run(struct session_exec *x);
+/* It is over, or is to be: kill what is left of it and let the recorder take the rest. */
+void exec_finish(struct session_exec *x);
+/* Messages of the recorder about it: it knows the command, and has all of it. */
+void exec_told(struct session_exec *x, const struct recorder_message *m);
+void exec_closed(struct session_exec *x, const struct recorder_message *m);
+
+/* Follow what pid 1 says of commands. 0 or -errno. */
+int session_follow(struct session *s);
+/* The session's verdict stands: end all of its commands with it, and then its record. */
+void session_finish(struct session *s);
+/* Output of its commands goes nowhere soon, if its reader does not take it. */
 void session_hurry(struct session *s);
+/* That of the command that it lives for goes nowhere from here on. */
+void session_discard(struct session *s);
 
 /* session_limits.c */
 
 /* Begin to measure what is there already, where that is needed; session_go_on is told when that is
  * known. 0 or -errno. */
 int session_limits_measure(struct session *s);
-/* Follow the limits of the command that was just started. 0 or -errno. */
+/* The session stands: follow its limits. 0 or -errno. */
 int session_limits_start(struct session *s);
+/* The command has limits of its own: set them. 0 or -errno with a fault. */
+int exec_limits_set(struct session_exec *x, struct fault *f);
+/* It runs: follow them. 0 or -errno. */
+int exec_limits_start(struct session_exec *x);
+/* Take what the kernel counts, before its cgroup goes; and record what was hit, when it is dead. */
+void exec_limits_measure(struct session_exec *x);
+void exec_limits_look(struct session_exec *x);
+
 /* Record what was hit since the last look. */
 void session_limits_look(struct session *s);
 void session_limits_stop(struct session *s);
 /* The same with what is told from a thread; not from within what it tells. */
 void session_limits_free(struct session *s);
-/* Hits that the kernel counted at @c and of which no process's record tells. */
+/* Hits that the kernel counted at @c of the session and of which no process's record tells. */
 uint64_t session_limits_untold(const struct session *s, enum sandbox_controller c);
-/* The command wrote more than it may. */
-void session_limits_output(struct session *s);
+/* The same of a command's own limit, as it is now. */
+uint64_t exec_limits_untold(const struct session_exec *x, enum sandbox_controller c);
+/* Command @exec wrote more than it may. */
+void session_limits_output(struct session *s, uint32_t exec);
 
 /* session_final.c */
 
@@ -156,20 +220,21 @@ void session_look(struct session *s);
 
 /* session_death.c */
 
-/* Make a verdict of a signal say who sent it, and whether that was for a limit. @cgroup: of the
- * command whose first process ended, or the session's own if that was vitrine-init. */
-void session_explain_death(struct session *s, uint64_t cgroup, struct verdict *ended);
+/* Make a verdict of a signal say who sent it, and whether that was for a limit. @x: the command
+ * whose first process ended; NULL: that was vitrine-init. */
+void session_explain_death(struct session *s, const struct session_exec *x, struct verdict *ended);
 
 /* session_close.c */
 
-/* A step of the set-up failed after the record was open: the verdict, unless there is one. */
+/* A step of the set-up failed after the record was open: the verdict @v, unless there is one. */
+void session_say_failed(const struct session *s, struct verdict *v, const char *step, int error,
+			const char *text);
+/* The same with the session's. */
 void session_decide_failed(struct session *s, const char *step, int error, const char *text);
 /* Look how many runs of programs were missed, once its processes are dead. */
 void session_count_missed(struct session *s);
 /* Kill everything and let the recorder write the end. */
 void session_close_record(struct session *s);
-/* What the cgroups know of all its processes, where they count. */
-void session_measure(struct session *s, struct verdict *v);
 /* The end is in the record: clean up and tell it. */
 void session_closing(struct session *s, const struct recorder_message *m);
 /* The record is closed: finish and free the session. */

@@ -302,6 +302,8 @@ const struct setting_type_info setting_types[] = {
 		 "an object {\"label\": \"value\"}, labels of letters, digits, '.', '_', "
 		 "'/' and '-', values of at most 256 bytes"},
 	[SETTING_LIMITS] = {limit_settings_check, limit_settings_schema, limit_settings_allowed},
+	[SETTING_COMMAND_LIMITS] = {limit_settings_check_command, limit_settings_schema_command,
+				    limit_settings_allowed_command},
 	[SETTING_LISTEN] = {check_listen, schema_listen, METRICS_LISTEN_ALLOWED},
 	[SETTING_USERS] = {grant_settings_check, grant_settings_schema, grant_settings_allowed},
 	[SETTING_RULES] = {check_rules, schema_rules,

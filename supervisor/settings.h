@@ -12,22 +12,23 @@
 #include <stdint.h>
 
 enum setting_type {
-	SETTING_TEXT,	       /* a string of 1 to .max bytes without control characters */
-	SETTING_NAME,	       /* a string of 1 to .max letters, digits, '.', '_' and '-' */
-	SETTING_PATH,	       /* an absolute path */
-	SETTING_CHOICE,	       /* one of .choices */
-	SETTING_NUMBER,	       /* an integer from .min to .max */
-	SETTING_GLOBS,	       /* an array of at most .max patterns */
-	SETTING_ROOTFS,	       /* "host", a name of at most .max bytes, or an absolute path */
-	SETTING_CALLS,	       /* an array of at most .max names of system calls */
-	SETTING_ALLOWED_CALLS, /* the same, of those that may be allowed */
-	SETTING_ENV,	       /* an object of at most .max variables */
-	SETTING_LABELS,	       /* an object of at most .max labels */
-	SETTING_LIMITS,	       /* an object of limits, see limit_settings.h */
-	SETTING_LISTEN,	       /* where metrics are served, see metrics/listen.h */
-	SETTING_USERS,	       /* an object of grants, see grant.h */
-	SETTING_RULES,	       /* an array of at most .max objects, see redact/rules.h */
-	SETTING_SECRETS,       /* an array of at most .max secrets, see secret_setting.h */
+	SETTING_TEXT,		/* a string of 1 to .max bytes without control characters */
+	SETTING_NAME,		/* a string of 1 to .max letters, digits, '.', '_' and '-' */
+	SETTING_PATH,		/* an absolute path */
+	SETTING_CHOICE,		/* one of .choices */
+	SETTING_NUMBER,		/* an integer from .min to .max */
+	SETTING_GLOBS,		/* an array of at most .max patterns */
+	SETTING_ROOTFS,		/* "host", a name of at most .max bytes, or an absolute path */
+	SETTING_CALLS,		/* an array of at most .max names of system calls */
+	SETTING_ALLOWED_CALLS,	/* the same, of those that may be allowed */
+	SETTING_ENV,		/* an object of at most .max variables */
+	SETTING_LABELS,		/* an object of at most .max labels */
+	SETTING_LIMITS,		/* an object of limits, see limit_settings.h */
+	SETTING_COMMAND_LIMITS, /* of those that a command can have of its own */
+	SETTING_LISTEN,		/* where metrics are served, see metrics/listen.h */
+	SETTING_USERS,		/* an object of grants, see grant.h */
+	SETTING_RULES,		/* an array of at most .max objects, see redact/rules.h */
+	SETTING_SECRETS,	/* an array of at most .max secrets, see secret_setting.h */
 };
 
 struct setting {

@@ -34,7 +34,8 @@ struct supervisor {
 	bool has_host;
 	int listening;			/* -1: not */
 	char socket[108];		/* where */
-	struct client *clients, *owner; /* owner: whom a private daemon serves, and ends with */
+	struct client *clients, *owner; /* owner: whom a private daemon serves; without him
+					       it ends with its last session */
 	size_t client_count;
 	bool is_private;
 	bool is_leaving; /* ends when the last session has ended */
@@ -47,7 +48,9 @@ struct supervisor {
 
 static void exit_when_empty(struct supervisor *s)
 {
-	if (s->is_leaving && s->host.session_count == 0)
+	bool is_alone = s->is_private && !s->owner;
+
+	if ((s->is_leaving || is_alone) && s->host.session_count == 0)
 		sd_event_exit(s->loop, s->has_failed);
 }
 
@@ -94,7 +97,9 @@ static void drop_client(struct client *c)
 		}
 	sd_event_source_disable_unref(c->source);
 	close(c->socket);
-	s->is_leaving |= c == s->owner;
+	if (c == s->owner)
+		s->owner = NULL;
+	client_end_exec(c);
 	free(c);
 	if (session) {
 		session_forget_client(session);
@@ -301,16 +306,19 @@ static bool remove_next(struct supervisor *s, struct clerk *clerk,
 	if (retention_plan(s->host.state_fd, clerk_acts(clerk), &rule,
 			   session_clock_ns(CLOCK_REALTIME), &plan) < 0)
 		return false;
+	bool is_part = false;
 	for (size_t i = 0; i < plan.count && !done; i++) {
 		const struct retention_item *item = &plan.items[i];
 		int r = item->goes ? retention_remove(clerk, s->host.state_fd, item, &client) : 0;
 
 		done = item->goes && r == 0;
-		if (done)
+		is_part = done && item->part;
+		if (done && !is_part)
 			memcpy(ret_id, item->manifest.id, sizeof(item->manifest.id));
 		if (done)
-			log_write(&s->log, LOG_LEVEL_NOTICE, "session %s: removed by retention: %s",
-				  item->manifest.id, item->reason);
+			log_write(&s->log, LOG_LEVEL_NOTICE,
+				  "session %s: removed by retention: %s%s", item->manifest.id,
+				  item->reason, is_part ? ", its first segments alone" : "");
 		else if (r < 0 && r != -EAGAIN && r != -EBUSY)
 			log_write(&s->log, LOG_LEVEL_WARNING, "session %s: cannot be removed: %s",
 				  item->manifest.id, strerror(-r));
@@ -357,8 +365,11 @@ static int start_retention(struct supervisor *s)
 /* Who reads the records finds us by their place. */
 static int tell_served(struct supervisor *s, struct fault *f)
 {
-	int fd = s->host.state_fd;
+	int fd = s->host.state_fd, r = config_keep(fd, s->config);
 
+	if (r < 0)
+		return fault_set(f, r, "state", "%s/" CONFIG_KEPT ": %s", s->config->state,
+				 strerror(-r));
 	if (unlinkat(fd, SERVED_LINK, 0) < 0 && errno != ENOENT)
 		return fault_set(f, -errno, "state", "%s/" SERVED_LINK ": %s", s->config->state,
 				 strerror(errno));
@@ -451,7 +462,10 @@ static int set_up(struct supervisor *s, int private_fd, struct fault *f)
 		return 0;
 	}
 	finish_leftovers(s);
-	r = start_retention(s);
+	const struct session_dir_owner owner = host_session_owner(&s->host);
+	r = spare_dirs_open(s->loop, s->host.sessions_fd, &owner, &s->host.spare_dirs);
+	if (r == 0)
+		r = start_retention(s);
 	if (r < 0)
 		return fault_set(f, r, "loop", "event loop: %s", strerror(-r));
 	r = host_metrics_serve(&s->host, f);

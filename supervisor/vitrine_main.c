@@ -16,12 +16,13 @@
 #define COMMANDS "vitrine-commands"
 #define STATUS_FAILED 125
 
-extern const struct command command_run;
+extern const struct command command_run, command_start, command_exec;
 
 static const struct program front = {
 	.name = "vitrine",
 	.version = VITRINE_VERSION,
-	.commands = (const struct command *const[]){&command_run, NULL},
+	.commands =
+		(const struct command *const[]){&command_run, &command_start, &command_exec, NULL},
 };
 
 static char **arguments; /* for who takes over */
@@ -62,7 +63,7 @@ json_t *rules_schema(size_t most)
 int main(int argc, char **argv)
 {
 	arguments = argv;
-	if (argc > 1 && strcmp(argv[1], front.commands[0]->name) == 0)
+	if (argc > 1 && program_find(&front, argv[1]))
 		return program_main(&front, argc, argv);
 	return take_over() < 0 ? STATUS_FAILED : 0;
 }

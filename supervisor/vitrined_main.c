@@ -5,6 +5,7 @@
 #include "config.h"
 #include "control.h"
 #include "log.h"
+#include "record/cleanup.h"
 #include "record/command.h"
 #include "record/core_dump.h"
 #include "record/jansson_cleanup.h"
@@ -18,12 +19,11 @@
 
 #define PRIVATE_FD 3
 #define LINGER_MS 5000
-#define CONFIG_FILE "/etc/vitrine/vitrined.json"
 
 struct vitrined_options {
 	const char *state, *socket, *config, *log_level;
 	uint64_t ring_bytes, pool;
-	bool private, check;
+	bool private, detached, check;
 };
 
 static json_t *overrides(const struct vitrined_options *o)
@@ -45,10 +45,11 @@ static json_t *overrides(const struct vitrined_options *o)
 	return values;
 }
 
-/* A private daemon is its client's alone: the host's configuration says nothing of it. */
+/* A private daemon is its client's alone: of the host's configuration it takes what its state
+ * directory keeps. */
 static const char *config_file(const struct vitrined_options *o)
 {
-	if (o->config || o->private || access(CONFIG_FILE, F_OK) < 0)
+	if (o->config || access(CONFIG_FILE, F_OK) < 0)
 		return o->config;
 	return CONFIG_FILE;
 }
@@ -92,11 +93,21 @@ static int load(const struct vitrined_options *o, struct config *ret_config, str
 		struct fault *f)
 {
 	cleanup(json) json_t *given = overrides(o);
-	int r = config_load(config_file(o), given, ret_config, f);
+	int r = o->private ? config_load_kept(given, ret_config, f)
+			   : config_load(config_file(o), given, ret_config, f);
 
 	if (r == 0 && ret_config->is_debugged)
 		log->least = LOG_LEVEL_DEBUG;
 	return r;
+}
+
+/* Who reads what our client writes shall not wait for us. */
+static void leave_errors(void)
+{
+	cleanup(close_fd) int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	if (null >= 0)
+		dup2(null, STDERR_FILENO);
 }
 
 static int vitrined_run(const void *values, int argument_count, char **arguments)
@@ -109,6 +120,8 @@ static int vitrined_run(const void *values, int argument_count, char **arguments
 	int private_fd = -1;
 
 	(void)argument_count, (void)arguments;
+	if (o->detached)
+		leave_errors();
 	log_init(&log, "vitrined", o->private ? LOG_LEVEL_WARNING : LOG_LEVEL_NOTICE);
 	if (o->check)
 		return check(&log);
@@ -150,8 +163,10 @@ static const struct command vitrined = {
 		 offsetof(struct vitrined_options, log_level)},
 		{"check", 0, NULL, "load the sensors, tell the client at descriptor 3 what came of it, and end", OPTION_FLAG,
 		 offsetof(struct vitrined_options, check)},
-		{"private", 0, NULL, "serve the one client at descriptor 3, and end with it", OPTION_FLAG,
+		{"private", 0, NULL, "serve the client at descriptor 3, and end with its last session", OPTION_FLAG,
 		 offsetof(struct vitrined_options, private)},
+		{"detached", 0, NULL, "with --private: stay for sessions that outlive the client, and log nothing", OPTION_FLAG,
+		 offsetof(struct vitrined_options, detached)},
 		{0},
 	},
 	.values_size = sizeof(struct vitrined_options),
@@ -159,7 +174,7 @@ static const struct command vitrined = {
 		"vitrined stays in the foreground and serves clients at its control socket. It has to be run by root. "
 		"SIGTERM kills all sessions, completes their records, and ends it; at its next start vitrined finishes "
 		"what a killed one left.\n\n"
-		"vitrine run starts a private vitrined by itself where none listens and the user is root.",
+		"vitrine run and vitrine start start a private vitrined by themselves where none listens and the user is root.",
 	.sections = (const struct command_section[]){
 		{"FILES",
 		 "/var/lib/vitrine: the state directory, with the records.\n\n"

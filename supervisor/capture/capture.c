@@ -56,16 +56,27 @@ void capture_free(struct capture *c)
 
 int capture_add_exec(struct capture *c, uint64_t cgroup, uint32_t exec)
 {
-	size_t count = sizeof(c->execs) / sizeof(c->execs[0]), used = 0;
+	size_t count = sizeof(c->execs) / sizeof(c->execs[0]), used = 0, oldest = 0;
 
 	while (used < count && c->execs[used].cgroup != 0)
 		used++;
+	while (used == count && oldest < count - 1 && !c->execs[oldest].has_ended)
+		oldest++;
+	if (used == count && !c->execs[oldest].has_ended)
+		oldest = 0;
 	if (used == count)
-		memmove(c->execs, c->execs + 1, (count - 1) * sizeof(c->execs[0]));
+		memmove(c->execs + oldest, c->execs + oldest + 1,
+			(count - oldest - 1) * sizeof(c->execs[0]));
 	size_t place = used == count ? count - 1 : used;
-	c->execs[place].cgroup = cgroup;
-	c->execs[place].exec = exec;
+	c->execs[place] = (struct capture_exec){.cgroup = cgroup, .exec = exec};
 	return used == count ? -ENOSPC : 0;
+}
+
+void capture_end_exec(struct capture *c, uint32_t exec)
+{
+	for (size_t i = 0; i < sizeof(c->execs) / sizeof(c->execs[0]); i++)
+		if (c->execs[i].cgroup && c->execs[i].exec == exec)
+			c->execs[i].has_ended = true;
 }
 
 int capture_take_names(struct capture *c)

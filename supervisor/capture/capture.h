@@ -54,18 +54,21 @@ struct capture {
 	struct event event;		     /* the one being made */
 	size_t scratch_used;
 	char scratch[CAPTURE_SCRATCH];
-	struct {
+	struct capture_exec {
 		uint64_t cgroup;
 		uint32_t exec;
-	} execs[64]; /* cgroup ids of the session's commands; 0 ends it */
+		bool has_ended;
+	} execs[128]; /* cgroup ids of the session's commands; 0 ends it */
 };
 
 int capture_new(const struct capture_options *options, struct capture **ret_capture);
 void capture_free(struct capture *c);
 
-/* Tell which cgroup belongs to command @exec. -ENOSPC when the table is full (the oldest is then
- * dropped). */
+/* Tell which cgroup belongs to command @exec. -ENOSPC when the table is full: the oldest that has
+ * ended is then dropped, or the oldest. */
 int capture_add_exec(struct capture *c, uint64_t cgroup, uint32_t exec);
+/* It has ended; what is still told of it is its own as long as there is room. */
+void capture_end_exec(struct capture *c, uint32_t exec);
 
 /*
  * Read what fanotify has queued. Called before each drain of the ring up to a position taken

@@ -17,6 +17,7 @@
 struct job {
 	struct job *next;
 	struct journal *journal; /* owned until it is closed */
+	int fanotify_fd;	 /* likewise; -1: none */
 	int error;
 	uint8_t note[HASH_SIZE];
 	closer_done *done;
@@ -89,6 +90,7 @@ static void *run(void *context)
 
 	for (struct job *job = next_job(c); job; job = next_job(c)) {
 		struct journal *journal = take(job->journal);
+		cleanup(close_fd) int fanotify_fd = take_fd(job->fanotify_fd);
 
 		job->error = journal_end(journal, job->note);
 		pthread_mutex_lock(&c->lock);
@@ -189,7 +191,8 @@ void closer_stop(struct closer *c)
 	release(c);
 }
 
-void closer_add(struct closer *c, struct journal *journal, closer_done *done, void *context)
+void closer_add(struct closer *c, struct journal *journal, int fanotify_fd, closer_done *done,
+		void *context)
 {
 	struct job *job = malloc(sizeof(*job));
 
@@ -197,10 +200,16 @@ void closer_add(struct closer *c, struct journal *journal, closer_done *done, vo
 		uint8_t note[HASH_SIZE];
 		int error = journal_close_noted(journal, note);
 
+		cleanup_close_fd(&fanotify_fd);
 		done(context, error, note);
 		return;
 	}
-	*job = (struct job){.journal = journal, .done = done, .context = context};
+	*job = (struct job){
+		.journal = journal,
+		.fanotify_fd = fanotify_fd,
+		.done = done,
+		.context = context,
+	};
 	pthread_mutex_lock(&c->lock);
 	list_add(&c->waiting, job);
 	pthread_cond_signal(&c->wake);

@@ -30,7 +30,10 @@ struct stream {
 	struct exec_relays *owner;
 	struct relay *relay;
 	enum exec_stream which;
-	uint64_t recorded; /* bytes that record_piece is done with */
+	uint64_t offered;  /* bytes that record_piece was given */
+	uint64_t recorded; /* bytes that record_piece has emitted */
+	uint64_t written;  /* bytes of which the rest is with the redactor, or in the file */
+	uint64_t counted;  /* bytes that budgets know */
 	uint64_t kept;
 	bool truncated;
 };
@@ -39,7 +42,8 @@ struct exec_relays {
 	struct exec_relays_options options;
 	struct stream streams[EXEC_STREAM_COUNT];
 	bool is_discarding;
-	bool is_over, is_ending; /* past output_limit; exec_relays_finish was called */
+	struct output_budget budget;
+	bool is_ending; /* exec_relays_finish was called */
 	void (*finished)(void *context);
 	void *context;
 };
@@ -123,26 +127,40 @@ static bool is_output(const struct stream *s)
 	return stream_table[s->which].kind == EVENT_output;
 }
 
+static bool is_cut(const struct exec_relays *e)
+{
+	return e->budget.is_over || e->options.session->is_over;
+}
+
 /* What is written past the limit waits for the end that is coming, and is left there. */
 static bool has_to_wait(const struct stream *s)
 {
-	return s->owner->is_over && !s->owner->is_ending && is_output(s);
+	return is_cut(s->owner) && !s->owner->is_ending && is_output(s);
+}
+
+/* True when this is what takes it past its limit. */
+static bool spend(struct output_budget *budget, uint64_t bytes)
+{
+	budget->written += bytes;
+	if (budget->is_over || !budget->limit || budget->written <= budget->limit)
+		return false;
+	budget->is_over = true;
+	return true;
 }
 
 /* The piece that takes output past its limit is the last one. */
-static void count_output(struct exec_relays *e, const struct stream *s, size_t size)
+static void count_output(struct stream *s, uint64_t end)
 {
-	uint64_t total = size;
+	struct exec_relays *e = s->owner;
+	uint64_t bytes = end - s->counted;
 
-	if (!e->options.output_limit || e->is_over || !is_output(s))
+	if (!is_output(s) || end <= s->counted)
 		return;
-	for (size_t i = 0; i < EXEC_STREAM_COUNT; i++)
-		if (e->streams[i].relay && is_output(&e->streams[i]))
-			total += relay_total(e->streams[i].relay);
-	if (total <= e->options.output_limit)
-		return;
-	e->is_over = true;
-	e->options.over_limit(e->options.context);
+	s->counted = end;
+	if (spend(&e->budget, bytes))
+		e->options.over_limit(e->options.context, false);
+	if (spend(e->options.session, bytes))
+		e->options.over_limit(e->options.context, true);
 }
 
 /*
@@ -154,8 +172,13 @@ static int record_piece(void *context, struct bytes piece, uint64_t offset)
 	struct stream *s = context;
 	struct recording *recording = s->owner->options.recording;
 
+	if (s->offered < offset + piece.size) {
+		s->offered = offset + piece.size;
+		recording_tell_taken(recording);
+	}
 	if (recording_gave_up(recording)) {
 		s->truncated = true;
+		s->written = s->recorded = s->offered;
 		return 0;
 	}
 	if (recording_is_waiting(recording) || has_to_wait(s))
@@ -169,9 +192,12 @@ static int record_piece(void *context, struct bytes piece, uint64_t offset)
 		s->recorded = offset + piece.size;
 	}
 	int r = recording_commit(recording);
-	if (r == 0)
-		count_output(s->owner, s, piece.size);
-	return r;
+	if (r < 0)
+		return r;
+	s->written = s->recorded;
+	recording_tell_written(recording);
+	count_output(s, offset + piece.size);
+	return 0;
 }
 
 /* ---- delivering it redacted ---- */
@@ -212,6 +238,16 @@ static int change_piece(void *context, const struct bytes *piece, uint64_t offse
 	return redact_event(o->delivery, &e, deliver, s->owner);
 }
 
+void exec_relays_waiting(const struct exec_relays *e, uint64_t *ret_output, uint64_t *ret_input)
+{
+	*ret_output = *ret_input = 0;
+	for (size_t i = 0; i < EXEC_STREAM_COUNT; i++) {
+		const struct stream *s = &e->streams[i];
+
+		*(is_output(s) ? ret_output : ret_input) += s->offered - s->written;
+	}
+}
+
 int exec_relays_resize(struct exec_relays *x, uint64_t columns, uint64_t rows)
 {
 	struct event *e = recording_begin(x->options.recording, EVENT_input);
@@ -232,6 +268,7 @@ int exec_relays_new(const struct exec_relays_options *options, struct exec_relay
 		return -ENOMEM;
 
 	e->options = *options;
+	e->budget.limit = options->output_limit;
 	for (size_t i = 0; i < EXEC_STREAM_COUNT; i++) {
 		e->streams[i].owner = e;
 		e->streams[i].which = i;
@@ -319,14 +356,14 @@ void exec_relays_discard(struct exec_relays *e)
 
 void exec_relays_finish(struct exec_relays *e, void (*finished)(void *context), void *context)
 {
-	bool is_cut = e->is_over;
+	bool cut = is_cut(e);
 
 	e->is_ending = true;
 	for (size_t i = 0; i < EXEC_STREAM_COUNT; i++) {
 		struct stream *s = &e->streams[i];
 
-		s->truncated |= is_cut && is_output(s);
-		if (s->relay && is_output(s) && !is_cut)
+		s->truncated |= cut && is_output(s);
+		if (s->relay && is_output(s) && !cut)
 			relay_finish(s->relay);
 		else if (s->relay)
 			relay_stop(s->relay);

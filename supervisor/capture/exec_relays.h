@@ -42,17 +42,25 @@ void exec_totals_add(struct exec_totals *to, const struct exec_totals *from);
 /* Put them into an exec.end or session.end. */
 void exec_totals_put(const struct exec_totals *totals, struct event *e);
 
+/* How much may be written, and how much was. */
+struct output_budget {
+	uint64_t limit; /* 0: none */
+	uint64_t written;
+	bool is_over; /* that was told */
+};
+
 struct exec_relays_options {
 	sd_event *loop;
 	struct recording *recording; /* borrowed */
 	uint32_t exec;
 	enum output_policy output;
 	uint64_t output_cap;
-	uint64_t output_limit;	   /* bytes of all output streams; 0: none */
+	uint64_t output_limit;	       /* bytes of all output streams; 0: none */
+	struct output_budget *session; /* of all commands together; borrowed */
 	struct redactor *delivery; /* output is delivered as it comes out of this; NULL: as it is */
-	/* More came than output_limit: told once. Unless the command has ended already, nothing
-	 * more is relayed. */
-	void (*over_limit)(void *context);
+	/* More came than output_limit, or than the session's budget: told once. Unless the command
+	 * has ended already, nothing more is relayed. */
+	void (*over_limit)(void *context, bool of_session);
 	void *context;
 };
 
@@ -67,6 +75,9 @@ uint32_t exec_relays_exec(const struct exec_relays *e);
 /* Begin to relay @stream; the descriptors are taken over in any case. @to may be -1. 0 or -errno
  * (-EEXIST). */
 int exec_relays_add(struct exec_relays *e, enum exec_stream stream, int from, int to);
+
+/* Bytes that were read and are not recorded yet. */
+void exec_relays_waiting(const struct exec_relays *e, uint64_t *ret_output, uint64_t *ret_input);
 
 /* The window of the terminal changed: recorded as input. */
 int exec_relays_resize(struct exec_relays *e, uint64_t columns, uint64_t rows);

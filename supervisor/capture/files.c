@@ -9,6 +9,7 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,11 +128,21 @@ static int open_names(struct capture *c)
 	return 0;
 }
 
+/* A session that changes no names needs nobody who looks them up. */
+static bool has_name_events(const struct capture *c)
+{
+	struct pollfd queue = {.fd = c->options.fanotify_fd, .events = POLLIN};
+
+	return queue.fd < 0 || poll(&queue, 1, 0) != 0;
+}
+
 int files_take_names(struct capture *c)
 {
 	struct files *f = c->files;
 
 	if (!f->has_tried_names) {
+		if (!has_name_events(c))
+			return 0;
 		int r = open_names(c);
 		if (r < 0)
 			return r;

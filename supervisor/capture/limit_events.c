@@ -23,5 +23,6 @@ int translate_limit_hit(struct capture *c, const struct wire_record *record)
 	if (wire->value)
 		event_put_u64(e, FIELD_value, wire->value);
 	event_put_u64(e, FIELD_count, wire->count);
+	event_put_text(e, FIELD_scope, wire->of_command ? "command" : "session");
 	return capture_send(c);
 }

@@ -143,6 +143,7 @@ int recording_new(struct recording_host *host, const struct recording_options *o
 	r->host = host;
 	r->options = *options;
 	r->has_secrets = options->secret_count > 0;
+	r->output.limit = options->output_limit;
 	r->session = strdup(options->session);
 	r->arena = json_arena_new();
 	int e = r->session && r->arena ? copy_reads(r) : -ENOMEM;
@@ -154,7 +155,7 @@ int recording_new(struct recording_host *host, const struct recording_options *o
 		e = recording_open_ring(r);
 	}
 	if (e < 0) {
-		recording_close_ring(r);
+		recording_leave_ring(r);
 		leave_descriptors(r);
 		recording_free(r);
 		return e;
@@ -190,7 +191,8 @@ void recording_free(struct recording *r)
 		return;
 	for (size_t i = 0; i < RECORDING_EXECS; i++)
 		recording_free_exec(&r->execs[i]);
-	recording_close_ring(r);
+	recording_leave_ring(r);
+	recording_free_capture(r);
 	recording_drop_end(r);
 	close_descriptor(&r->options.ring_fd);
 	close_descriptor(&r->options.freeze_fd);
@@ -330,47 +332,55 @@ struct exec_relays *recording_exec(struct recording *r, uint32_t exec)
 	return found ? found->relays : NULL;
 }
 
-static void over_limit(void *context)
+static void over_limit(void *context, bool of_session)
 {
-	struct recording *r = context;
+	struct recording_exec *exec = context;
+	struct recording *r = exec->owner;
 
-	r->host->notice(r->host->notice_context, r->session, RECORDING_OUTPUT, 0);
+	r->host->notice(r->host->notice_context, r->session, RECORDING_OUTPUT, 0,
+			of_session ? 0 : exec_relays_exec(exec->relays));
 }
 
-int recording_add_exec(struct recording *r, uint32_t exec, uint64_t cgroup,
+/* A place that is free, or whose command has ended. */
+static struct recording_exec *find_place(struct recording *r)
+{
+	for (size_t i = 0; i < RECORDING_EXECS; i++)
+		if (!r->execs[i].relays || r->execs[i].is_closed)
+			return &r->execs[i];
+	return NULL;
+}
+
+int recording_add_exec(struct recording *r, const struct recording_command *command,
 		       struct exec_relays **ret_relays)
 {
-	size_t i = 0;
+	struct recording_exec *place = find_place(r);
 
 	if (!r->capture)
 		return -EINVAL;
-	if (recording_find_exec(r, exec))
+	if (recording_find_exec(r, command->exec))
 		return -EEXIST;
-	while (i < RECORDING_EXECS && r->execs[i].relays)
-		i++;
-	if (i == RECORDING_EXECS)
+	if (!place)
 		return -ENOSPC;
-
+	recording_free_exec(place);
 	int e = exec_relays_new(
 		&(struct exec_relays_options){
 			.loop = r->host->loop,
 			.recording = r,
-			.exec = exec,
+			.exec = command->exec,
 			.output = r->options.output,
 			.output_cap = r->options.output_cap,
-			.output_limit = r->options.output_limit,
+			.output_limit = command->output_limit,
+			.session = &r->output,
 			.delivery = r->delivery,
 			.over_limit = over_limit,
-			.context = r,
+			.context = place,
 		},
-		&r->execs[i].relays);
+		&place->relays);
 	if (e < 0)
 		return e;
-	r->execs[i].owner = r;
-	if (r->is_discarding)
-		exec_relays_discard(r->execs[i].relays);
-	capture_add_exec(r->capture, cgroup, exec);
-	*ret_relays = r->execs[i].relays;
+	place->owner = r;
+	capture_add_exec(r->capture, command->cgroup, command->exec);
+	*ret_relays = place->relays;
 	return 0;
 }
 
@@ -405,6 +415,7 @@ static void on_exec_finished(void *context)
 	recording_commit(r);
 
 	exec_totals_add(&r->totals, &totals);
+	capture_end_exec(r->capture, number);
 	exec->is_closed = true;
 	if (exec->closed)
 		exec->closed(exec->context, r, number, &totals, error);
@@ -428,12 +439,9 @@ int recording_close_exec(struct recording *r, uint32_t exec, json_t *fields,
 	return 0;
 }
 
-void recording_discard(struct recording *r)
+json_t *recording_take_verdict(struct recording *r)
 {
-	r->is_discarding = true;
-	for (size_t i = 0; i < RECORDING_EXECS; i++)
-		if (r->execs[i].relays && !r->execs[i].is_closed)
-			exec_relays_discard(r->execs[i].relays);
+	return take(r->verdict);
 }
 
 /* ---- what it is like ---- */

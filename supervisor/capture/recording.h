@@ -20,6 +20,7 @@
 #include <stdint.h>
 #include <systemd/sd-event.h>
 
+struct in_hand;
 struct kept_rings;
 struct recording;
 
@@ -28,7 +29,7 @@ enum on_loss { ON_LOSS_FREEZE, ON_LOSS_COUNT, ON_LOSS_KILL };
 enum recording_notice {
 	RECORDING_TROUBLE, /* the journal cannot be written (errno), or can again (0) */
 	RECORDING_LOST,	   /* a record was lost under ON_LOSS_KILL; told once */
-	RECORDING_OUTPUT,  /* a command wrote more than output_limit */
+	RECORDING_OUTPUT,  /* a command, or with 0 all of them, wrote more than may be */
 };
 
 /* What all recordings of one process share. Borrowed for their lives. */
@@ -39,12 +40,15 @@ struct recording_host {
 	uint8_t key[32];	     /* deployment key */
 	const struct shapes *shapes; /* of redaction; NULL: the secrets alone are looked for */
 	int numbers_fd, losses_fd, written_files_fd; /* BPF maps */
-	int names_fd;				     /* socket of vitrine-names; -1 without */
-	uint32_t cpus;				     /* possible ones */
+	struct in_hand *in_hand;    /* of each slot: shared with vitrined; never NULL */
+	const uint64_t *exec_bytes; /* by slot: see bpf/exec_room.h; NULL: not known */
+	int names_fd;		    /* socket of vitrine-names; -1 without */
+	uint32_t cpus;		    /* possible ones */
 	int64_t wall_minus_boot_ns;
 	struct metrics_recorder *metrics; /* what is counted of all of them; never NULL */
 	struct journal_system system;	  /* of their journals */
-	void (*notice)(void *context, const char *session, enum recording_notice what, int error);
+	void (*notice)(void *context, const char *session, enum recording_notice what, int error,
+		       uint32_t exec);
 	void *notice_context;
 };
 
@@ -57,7 +61,7 @@ struct recording_options {
 	uint64_t disk_wait_ns; /* after this long without a journal, streams go on unrecorded */
 	enum output_policy output;
 	uint64_t output_cap;   /* per command and stream */
-	uint64_t output_limit; /* per command; 0: none */
+	uint64_t output_limit; /* of all commands; 0: none */
 	const json_t *watch_reads;
 	bool is_explained;		 /* the tree will be held against what records say of it */
 	bool redact_output;		 /* deliver output as the record has it */
@@ -106,6 +110,11 @@ struct event *recording_begin(struct recording *r, enum event_kind kind);
 int recording_emit(struct recording *r, struct event *e);
 int recording_commit(struct recording *r);
 
+/* What a stream has read is in hand (in_hand.h) before anything is done with it, and until it is in
+ * the file. */
+void recording_tell_taken(struct recording *r);
+void recording_tell_written(struct recording *r);
+
 /* The journal cannot be written now. */
 bool recording_is_waiting(const struct recording *r);
 /* It could not for longer than disk_wait: the session is being killed, its streams go unrecorded.
@@ -114,8 +123,13 @@ bool recording_gave_up(const struct recording *r);
 
 /* ---- commands ---- */
 
-/* Command @exec runs in @cgroup. 0 or -errno (-EEXIST). */
-int recording_add_exec(struct recording *r, uint32_t exec, uint64_t cgroup,
+/* A command that is going to run. 0 or -errno (-EEXIST, -ENOSPC). */
+struct recording_command {
+	uint32_t exec;
+	uint64_t cgroup;
+	uint64_t output_limit; /* 0: none but the session's */
+};
+int recording_add_exec(struct recording *r, const struct recording_command *command,
 		       struct exec_relays **ret_relays);
 /* Sign the record from here on with @key, borrowed. 0 or -errno with words in *ret_why. */
 int recording_sign(struct recording *r, const struct checkpoints_key *key, const char **ret_why);
@@ -132,8 +146,8 @@ typedef void recording_exec_closed(void *context, struct recording *r, uint32_t 
 int recording_close_exec(struct recording *r, uint32_t exec, json_t *fields,
 			 recording_exec_closed *closed, void *context, const char **ret_why);
 
-/* Nobody takes the output of its commands any more: it is recorded, and goes nowhere. */
-void recording_discard(struct recording *r);
+/* Fields of the last exec.end as written, or NULL; the caller's. */
+json_t *recording_take_verdict(struct recording *r);
 
 /* ---- the end ---- */
 
@@ -143,6 +157,7 @@ struct recording_end {
 	json_t *verdict; /* owned; fields of session.end as written; NULL if it could not be */
 	int error;	 /* 0, or the errno for which the journal is not whole */
 	struct journal *journal; /* owned: to be closed, which may take long */
+	int fanotify_fd;	 /* owned: the same */
 };
 
 /* @end, and all that it holds, is the callee's, and so is @r. */

@@ -4,6 +4,7 @@
  * a record the account's.
  */
 #include "clock.h"
+#include "in_hand.h"
 #include "kept_rings.h"
 #include "recording_internal.h"
 
@@ -15,7 +16,8 @@
 #define IDLE_DRAINS 64		   /* an idle ring's account is settled this seldom */
 #define BUSY_TRIES 100		   /* at the end, for a record that is being written */
 #define BUSY_PAUSE_USEC 1000
-#define RING_PRIORITY (-10) /* before requests */
+#define EXEC_WAIT_NS 1000000000ull /* for an exec to end in a frozen session */
+#define RING_PRIORITY (-10)	   /* before requests */
 
 /* ---- the account ---- */
 
@@ -41,7 +43,7 @@ static void tell_lost(struct recording *r)
 	if (r->options.on_loss != ON_LOSS_KILL || r->told_lost)
 		return;
 	r->told_lost = true;
-	r->host->notice(r->host->notice_context, r->session, RECORDING_LOST, 0);
+	r->host->notice(r->host->notice_context, r->session, RECORDING_LOST, 0, 0);
 }
 
 /* A hole shows only when what is behind it is read; to kill, the kernel's count is enough. */
@@ -147,13 +149,27 @@ static int take_record(struct recording *r, struct bytes bytes, uint64_t positio
 
 /* ---- drains ---- */
 
+/* All that was read is in the file, or with the redactor, and that was told before. */
+static void tell_settled(struct recording *r)
+{
+	struct in_hand *told = &r->host->in_hand[r->options.slot];
+
+	for (int class = 0; class < WIRE_CLASS_COUNT; class ++)
+		__atomic_store_n(&told->settled[class], account_settled(r->account, class),
+				 __ATOMIC_RELEASE);
+}
+
 /* What lies below the oldest held record is in the file: its room goes back to the kernel. */
 static int commit(struct recording *r)
 {
 	int e = recording_commit(r);
 	if (e < 0)
 		return e;
-	ring_release(&r->ring, join_oldest(r->join, r->ring.position));
+	uint64_t oldest = join_oldest(r->join, r->ring.position);
+
+	ring_release(&r->ring, oldest);
+	if (oldest == r->ring.position)
+		tell_settled(r);
 	recording_look_after_freeze(r);
 	return 0;
 }
@@ -180,7 +196,7 @@ static int drain_up_to(struct recording *r, uint64_t limit, enum ring_state *ret
 static void give_up_ring(struct recording *r)
 {
 	r->has_ring = false;
-	r->host->notice(r->host->notice_context, r->session, RECORDING_TROUBLE, EBADMSG);
+	r->host->notice(r->host->notice_context, r->session, RECORDING_TROUBLE, EBADMSG, 0);
 }
 
 bool recording_drain_ring(struct recording *r)
@@ -291,6 +307,19 @@ static void tell_resumed(struct recording *r)
 	r->paused_since = 0;
 }
 
+/*
+ * Room for the execs that have begun, too: they end in a frozen session as well. One that does not
+ * waits for a process that is frozen.
+ */
+static bool has_room(const struct recording *r)
+{
+	uint64_t mark = r->options.high_water;
+
+	return ring_fill(&r->ring) < mark / 4 &&
+	       (freeze_load(r->freeze) < mark / 2 ||
+		clock_ns(CLOCK_BOOTTIME) - r->paused_since > EXEC_WAIT_NS);
+}
+
 void recording_look_after_freeze(struct recording *r)
 {
 	uint64_t since;
@@ -299,7 +328,7 @@ void recording_look_after_freeze(struct recording *r)
 		return;
 	if (!r->paused_since)
 		tell_paused(r, since);
-	if (ring_fill(&r->ring) < r->options.high_water / 4) {
+	if (has_room(r)) {
 		tell_resumed(r);
 		freezer_release(r->host->freezer, r->freeze, FREEZE_BEHIND);
 	}
@@ -344,14 +373,16 @@ static int start_freezer(struct recording *r)
 
 	if (o->freeze_fd < 0)
 		return 0;
-	return freezer_add(r->host->freezer,
-			   &(struct freeze_options){
-				   .ring_fd = o->ring_fd,
-				   .ring = &r->ring,
-				   .high_water = o->on_loss == ON_LOSS_FREEZE ? o->high_water : 0,
-				   .freeze_fd = o->freeze_fd,
-			   },
-			   &r->freeze);
+	return freezer_add(
+		r->host->freezer,
+		&(struct freeze_options){
+			.ring_fd = o->ring_fd,
+			.ring = &r->ring,
+			.coming = r->host->exec_bytes ? &r->host->exec_bytes[o->slot] : NULL,
+			.high_water = o->on_loss == ON_LOSS_FREEZE ? o->high_water : 0,
+			.freeze_fd = o->freeze_fd,
+		},
+		&r->freeze);
 }
 
 static int start_capture(struct recording *r)
@@ -404,19 +435,23 @@ int recording_open_ring(struct recording *r)
 	return e < 0 ? e : start_freezer(r);
 }
 
-void recording_close_ring(struct recording *r)
+void recording_leave_ring(struct recording *r)
 {
 	r->ring_source = sd_event_source_disable_unref(r->ring_source);
 	if (r->freeze)
 		freezer_remove(r->host->freezer, r->freeze);
 	r->freeze = NULL;
+	/* What still stands in the ring of a session with secrets is not kept mapped. */
+	kept_rings_give(r->host->rings, r->has_secrets ? 0 : r->options.ring_id, &r->ring);
+	r->has_ring = false;
+}
+
+void recording_free_capture(struct recording *r)
+{
 	capture_free(r->capture);
 	join_free(r->join);
 	account_free(r->account);
-	/* What still stands in the ring of a session with secrets is not kept mapped. */
-	kept_rings_give(r->host->rings, r->has_secrets ? 0 : r->options.ring_id, &r->ring);
 	r->capture = NULL;
 	r->join = NULL;
 	r->account = NULL;
-	r->has_ring = false;
 }

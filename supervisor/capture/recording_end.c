@@ -139,6 +139,7 @@ static void write_end(void *context)
 		end->error = -recording_commit(r);
 	end->records = journal_next_seq(r->journal) - 1; /* they are numbered from 1 */
 	end->journal = take(r->journal);
+	end->fanotify_fd = take_fd(r->options.fanotify_fd);
 	end->verdict = take(r->verdict);
 
 	struct recording_end handed = *end;
@@ -182,7 +183,7 @@ int recording_close(struct recording *r, json_t *fields, recording_closed *close
 	} else {
 		ending->end.lost = lost_in(r->verdict);
 	}
-	recording_close_ring(r);
+	recording_leave_ring(r);
 	if (r->final && !r->is_ended)
 		final_read(r->final, write_end, r);
 	else

@@ -70,8 +70,8 @@ struct recording {
 	struct json_buffer line;
 	json_t *verdict;
 	struct recording_exec execs[RECORDING_EXECS];
-	bool is_discarding;
-	struct exec_totals totals; /* of the commands that ended */
+	struct output_budget output; /* of all commands */
+	struct exec_totals totals;   /* of the commands that ended */
 	struct recording_usage usage;
 
 	/* Of the tree. */
@@ -116,7 +116,9 @@ int recording_retry(struct recording *r);
 /* ---- recording_drain.c ---- */
 
 int recording_open_ring(struct recording *r);
-void recording_close_ring(struct recording *r);
+/* Nothing of ours looks at the ring after that; what was made of it is still there. */
+void recording_leave_ring(struct recording *r);
+void recording_free_capture(struct recording *r);
 /* True if there was something. */
 bool recording_drain_ring(struct recording *r);
 /* To the end: nothing comes any more. 0 or -errno. */

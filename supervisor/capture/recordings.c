@@ -4,15 +4,18 @@
  */
 #include "recordings.h"
 
+#include "../../bpf/wire.h"
 #include "../record/cleanup.h"
 #include "../redact/shapes.h"
 #include "clock.h"
+#include "in_hand.h"
 #include "kept_rings.h"
 #include "metered.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 
 #define BUSY_TICK_USEC 5000
 #define IDLE_TICK_USEC 20000
@@ -73,14 +76,15 @@ void recordings_send(struct recordings *all, json_t *message)
 	json_decref(message);
 }
 
-static void on_notice(void *context, const char *session, enum recording_notice what, int error)
+static void on_notice(void *context, const char *session, enum recording_notice what, int error,
+		      uint32_t exec)
 {
 	struct recordings *all = context;
 
 	if (what != RECORDING_TROUBLE)
-		recordings_send(all, json_pack("{s:s, s:s}", "notice",
+		recordings_send(all, json_pack("{s:s, s:s, s:I}", "notice",
 					       what == RECORDING_LOST ? "lost" : "output",
-					       "session", session));
+					       "session", session, "exec", (json_int_t)exec));
 	else
 		recordings_send(all,
 				json_pack("{s:s, s:s, s:s, s:i}", "notice", "trouble", "session",
@@ -148,6 +152,20 @@ int recordings_count_on(struct recordings *all, int fd)
 	all->metrics = page;
 	all->host.metrics = page.cells;
 	all->host.system = metered_system(all->host.metrics);
+	return 0;
+}
+
+int recordings_share(struct recordings *all, int fd)
+{
+	struct metrics_page page;
+	int e = fd < 0 ? metrics_page_new(IN_HAND_BYTES, false, &page)
+		       : metrics_page_map(fd, IN_HAND_BYTES, true, &page);
+
+	if (e < 0)
+		return e;
+	metrics_page_free(&all->in_hand);
+	all->in_hand = page;
+	all->host.in_hand = page.cells;
 	return 0;
 }
 
@@ -229,9 +247,12 @@ static void release(struct recordings *all)
 	kept_rings_free(all->host.rings);
 	shapes_free(all->shapes);
 	metrics_page_free(&all->metrics);
+	metrics_page_free(&all->in_hand);
 	cleanup_close_fd(&all->host.numbers_fd);
 	cleanup_close_fd(&all->host.losses_fd);
 	cleanup_close_fd(&all->host.written_files_fd);
+	if (all->host.exec_bytes)
+		munmap((void *)all->host.exec_bytes, SESSION_SLOTS * sizeof(uint64_t));
 	cleanup_close_fd(&all->host.names_fd);
 	sd_event_unref(all->loop);
 }
@@ -242,6 +263,7 @@ int recordings_run(int socket, const struct log *log)
 		.log = log,
 		.socket = socket,
 		.metrics = METRICS_PAGE_NONE,
+		.in_hand = METRICS_PAGE_NONE,
 		.host = {.numbers_fd = -1,
 			 .losses_fd = -1,
 			 .written_files_fd = -1,
@@ -252,6 +274,8 @@ int recordings_run(int socket, const struct log *log)
 	};
 
 	int e = recordings_count_on(&all, -1);
+	if (e == 0)
+		e = recordings_share(&all, -1);
 	if (e < 0)
 		return e;
 	e = sd_event_new(&all.loop);

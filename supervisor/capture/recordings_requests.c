@@ -254,7 +254,8 @@ static void on_recording_closed(void *context, struct recording *r, struct recor
 	tell_closing(closing->all, reply, end->error);
 	recordings_remove(closing->all, r);
 	recording_free(r);
-	closer_add(closing->all->closer, end->journal, on_journal_closed, closing);
+	closer_add(closing->all->closer, end->journal, end->fanotify_fd, on_journal_closed,
+		   closing);
 }
 
 static int serve_close(struct call *c)
@@ -310,18 +311,20 @@ static int add_stream(struct call *c, struct exec_relays *x, enum exec_stream st
 static int serve_exec(struct call *c)
 {
 	struct exec_relays *x = NULL;
-	uint64_t exec = 0, cgroup = 0;
+	struct recording_command command = {0};
+	uint64_t exec = 0;
 	int e = call_number(c, "exec", UINT32_MAX, 0, &exec);
 
 	if (e == 0)
-		e = call_number(c, "cgroup", INT64_MAX, 0, &cgroup);
+		e = call_number(c, "cgroup", INT64_MAX, 0, &command.cgroup);
+	if (e == 0)
+		e = call_number(c, "output_limit", INT64_MAX, 0, &command.output_limit);
 	if (e < 0)
 		return e;
-	e = recording_add_exec(c->recording, exec, cgroup, &x);
+	command.exec = (uint32_t)exec;
+	e = recording_add_exec(c->recording, &command, &x);
 	if (e < 0)
 		return call_refuse(c, e, "cannot add a command");
-	json_object_set_new(c->reply, "exec", json_integer((json_int_t)exec));
-
 	e = add_stream(c, x, EXEC_STDIN, "stdin_from", "stdin_to");
 	if (e == 0)
 		e = add_stream(c, x, EXEC_STDOUT, "stdout_from", "stdout_to");
@@ -394,15 +397,23 @@ static void on_exec_closed(void *context, struct recording *r, uint32_t exec,
 				  recording_session(r), "exec", (json_int_t)exec);
 
 	put_totals(reply, totals);
+	json_t *verdict = recording_take_verdict(r);
 	if (error < 0)
 		put_error(reply, -error, "the end of the command could not be written");
+	if (error == 0 && verdict)
+		json_object_set(reply, "verdict", verdict);
+	json_decref(verdict);
 	recordings_send(context, reply);
 }
 
 static int serve_discard(struct call *c)
 {
-	recording_discard(c->recording);
-	return 0;
+	struct exec_relays *x = NULL;
+	int e = call_exec(c, &x);
+
+	if (e == 0)
+		exec_relays_discard(x);
+	return e;
 }
 
 static int serve_exec_close(struct call *c)
@@ -474,14 +485,15 @@ void recordings_serve(struct recordings *all, struct control_message *m)
 	struct call c = {.all = all, .message = m, .body = m->body};
 	int request = find_request(m->body);
 	json_t *session = json_object_get(m->body, "session");
+	json_t *exec = json_object_get(m->body, "exec");
 
 	if (request < 0) {
 		log_write(all->log, LOG_LEVEL_ERROR, "vitrined asked for what is not known");
 		return;
 	}
-	c.reply = json_pack("{s:s, s:O?}", "reply",
+	c.reply = json_pack("{s:s, s:O?, s:O*}", "reply",
 			    requests[request].reply ? requests[request].reply : "", "session",
-			    session ? session : NULL);
+			    session, "exec", exec);
 	if (!c.reply)
 		return;
 

@@ -87,6 +87,18 @@ void sensors_close_session(struct sensors *s, uint64_t cgroup, uint32_t slot);
 uint64_t sensors_hits(struct sensors *s, const struct sensors_session *session,
 		      enum wire_limit limit);
 
+/* Numbers that were given out of each class, over all CPUs and ever. 0 or -errno. */
+int sensors_numbers(struct sensors *s, uint32_t slot, uint64_t ret_numbers[WIRE_CLASS_COUNT]);
+
+/*
+ * The command in @cgroup has limits of its own (0: not that one), and its hits are counted apart.
+ * Forgotten by sensors_forget_command. 0 or -errno.
+ */
+int sensors_limit_command(struct sensors *s, uint64_t cgroup,
+			  const uint64_t limits[WIRE_LIMIT_COUNT]);
+uint64_t sensors_command_hits(struct sensors *s, uint64_t cgroup, enum wire_limit limit);
+void sensors_forget_command(struct sensors *s, uint64_t cgroup);
+
 /*
  * How the first process of the command in @cgroup ended, or with the session's own cgroup that of
  * vitrine-init. 0, or -ENOENT: it has not ended, or that is not known. Forgotten by
@@ -95,8 +107,8 @@ uint64_t sensors_hits(struct sensors *s, const struct sensors_session *session,
 int sensors_death(struct sensors *s, uint64_t cgroup, struct death *ret_death);
 void sensors_forget_death(struct sensors *s, uint64_t cgroup);
 
-/* Descriptors of maps that the recorder reads: "numbers", "losses", "written_files". -1 if unknown.
- * Borrowed. */
+/* Descriptors of maps that the recorder reads: "numbers", "losses", "written_files", "exec_bytes".
+ * -1 if unknown. Borrowed. */
 int sensors_map_fd(const struct sensors *s, const char *name);
 
 /* Missed runs of all programs so far (recursion_misses): growth is a gap. */

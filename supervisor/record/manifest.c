@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define NAME "manifest.json"
+#define NAME MANIFEST_FILE
 #define TEMPORARY MANIFEST_TEMPORARY
 #define BEFORE "manifest.json.before" /* until the one that took its place is on disk */
 #define ENDING S_ISVTX /* of the directory, between the end of a session and that of its record */
@@ -122,7 +122,7 @@ static int get_manifest(const json_t *object, struct manifest *m)
 	if (!id || !session_id_is_valid(id))
 		return -EBADMSG;
 	memcpy(m->id, id, sizeof(m->id));
-	m->exit_code = m->signal = -1;
+	m->exit_code = m->signal = m->uid = -1;
 	if ((r = get_text(object, "name", &m->name)) ||
 	    (r = get_text(object, "tenant", &m->tenant)) ||
 	    (r = get_text(object, "reason", &m->reason)) ||
@@ -132,7 +132,7 @@ static int get_manifest(const json_t *object, struct manifest *m)
 	    (r = get_count(object, "started_ns", &m->started_ns)) ||
 	    (r = get_count(object, "ended_ns", &m->ended_ns)) ||
 	    (r = get_count(object, "records", &m->records)) ||
-	    (r = get_count(object, "lost", &m->lost)) ||
+	    (r = get_count(object, "lost", &m->lost)) || (r = get_number(object, "uid", &m->uid)) ||
 	    (r = get_number(supervisor, "pid", &m->supervisor_pid)) ||
 	    (r = get_count(supervisor, "start", &m->supervisor_start)))
 		return r;
@@ -245,6 +245,7 @@ static bool put_manifest(struct json_buffer *out, const struct manifest *m)
 	put_number(out, ",\n  \"ended_ns\": ", (int64_t)m->ended_ns);
 	put_number(out, ",\n  \"records\": ", (int64_t)m->records);
 	put_number(out, ",\n  \"lost\": ", (int64_t)m->lost);
+	put_number(out, ",\n  \"uid\": ", m->uid);
 	put_number(out, ",\n  \"supervisor\": {\"pid\": ", m->supervisor_pid);
 	put_number(out, ", \"start\": ", (int64_t)m->supervisor_start);
 	json_put_literal(out, "}\n}\n");
@@ -277,23 +278,30 @@ static int take_place(int session_dir_fd)
 	return renameat(session_dir_fd, TEMPORARY, session_dir_fd, NAME) ? -errno : 0;
 }
 
-int manifest_put(int session_dir_fd, const struct manifest *m, int *ret_fd)
+int manifest_prepare(int session_dir_fd, int *ret_fd)
 {
-	cleanup(buffer) struct json_buffer text = {0};
-	cleanup(close_fd) int fd = -1;
-	bool is_json = put_manifest(&text, m);
-	int r = json_done(&text, 0);
-
-	if (r || !is_json)
-		return r ? r : -EINVAL;
 	if (unlinkat(session_dir_fd, TEMPORARY, 0) && errno != ENOENT)
 		return -errno;
-	fd = openat(session_dir_fd, TEMPORARY, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		    0640);
+	int fd = openat(session_dir_fd, TEMPORARY,
+			O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640);
 	if (fd < 0)
 		return -errno;
 	crash_point();
-	r = write_file(fd, text.text, text.length);
+	*ret_fd = fd;
+	return 0;
+}
+
+int manifest_put_prepared(int session_dir_fd, int prepared, const struct manifest *m, int *ret_fd)
+{
+	cleanup(buffer) struct json_buffer text = {0};
+	cleanup(close_fd) int fd = prepared;
+	bool is_json = put_manifest(&text, m);
+	int r = json_done(&text, 0);
+
+	if (!r && !is_json)
+		r = -EINVAL;
+	if (!r)
+		r = write_file(fd, text.text, text.length);
 	crash_point();
 	if (!r)
 		r = take_place(session_dir_fd);
@@ -303,6 +311,13 @@ int manifest_put(int session_dir_fd, const struct manifest *m, int *ret_fd)
 	}
 	*ret_fd = take_fd(fd);
 	return 0;
+}
+
+int manifest_put(int session_dir_fd, const struct manifest *m, int *ret_fd)
+{
+	int fd = -1, r = manifest_prepare(session_dir_fd, &fd);
+
+	return r ? r : manifest_put_prepared(session_dir_fd, fd, m, ret_fd);
 }
 
 int manifest_settle(int session_dir_fd, int fd)

@@ -234,12 +234,29 @@ static int load_filter(const struct sock_fprog *filter)
 	return 0;
 }
 
+/* Before anything else: what it uses from here on is its own. */
+static int enter_cgroups(const int *tasks, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (write(tasks[i], "0", 1) < 0)
+			return -errno;
+	return 0;
+}
+
 static int become_command(const struct init_request *request, const struct payload *payload,
-			  int *streams, const struct sock_fprog *filter, int words,
+			  const struct message_fds *fds, const struct sock_fprog *filter, int words,
 			  unsigned *ret_step)
 {
+	int streams[3] = {-1, -1, -1};
+
+	if (!request->tty)
+		memcpy(streams, fds->fd + INIT_EXEC_STDIN, sizeof(streams));
+	*ret_step = SETUP_limits;
+	int r = enter_cgroups(fds->fd + fds->count - request->tasks, request->tasks);
+	if (r < 0)
+		return r;
 	*ret_step = SETUP_start;
-	int r = start_session();
+	r = start_session();
 	if (r < 0)
 		return r;
 	*ret_step = SETUP_identity;
@@ -273,11 +290,8 @@ static _Noreturn void run(const struct init_request *request, const struct paylo
 			  const struct message_fds *fds, const struct sock_fprog *filter, int words)
 {
 	struct command_word word = {.kind = COMMAND_FAILED};
-	int streams[3] = {-1, -1, -1};
 
-	if (!request->tty)
-		memcpy(streams, fds->fd + INIT_EXEC_STDIN, sizeof(streams));
-	word.error = -become_command(request, payload, streams, filter, words, &word.step);
+	word.error = -become_command(request, payload, fds, filter, words, &word.step);
 	message_send(words, &word, sizeof(word), NULL, 0);
 	_exit(127);
 }
@@ -290,7 +304,8 @@ int command_start(const struct init_request *request, const struct message_fds *
 	cleanup(payload) struct payload payload = {.cwd = "/"};
 	int words[2];
 
-	if (fds->count != (size_t)(request->tty ? INIT_EXEC_STDIN : INIT_EXEC_COUNT))
+	if (fds->count !=
+	    (request->tty ? INIT_EXEC_STDIN : INIT_EXEC_COUNT) + (size_t)request->tasks)
 		return -EBADMSG;
 	int r = payload_open(request, fds->fd[INIT_EXEC_PAYLOAD], &payload);
 	if (r < 0)

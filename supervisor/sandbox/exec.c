@@ -21,11 +21,11 @@
 #define TERMINAL_TIMEOUT_MS 10000
 #define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
-static struct sandbox_exec *find_exec(struct sandbox *s, uint32_t exec)
+static struct sandbox_exec *find_exec(const struct sandbox *s, uint32_t exec)
 {
 	for (size_t i = 0; i < INIT_COMMANDS_MAX; i++)
 		if (s->execs[i].exec == exec)
-			return &s->execs[i];
+			return (struct sandbox_exec *)&s->execs[i];
 	return NULL;
 }
 
@@ -46,6 +46,22 @@ int sandbox_prepare_exec(struct sandbox *s, uint32_t exec, uint64_t *ret_cgroup)
 		return r;
 	e->exec = exec;
 	return 0;
+}
+
+int sandbox_limit_exec(struct sandbox *s, uint32_t exec, const struct sandbox_limits *limits,
+		       struct sandbox_error *ret_error)
+{
+	struct sandbox_exec *e = exec ? find_exec(s, exec) : NULL;
+	char why[LIMITS_WHY] = "", name[16];
+
+	if (!e)
+		return sandbox_fail(ret_error, SETUP_limits, -ENOENT, "command %u", exec);
+	snprintf(name, sizeof(name), "%u", exec);
+	s->has_limited_exec = true;
+	int r = limits_open_command(s->cgroups, s->info.cgroup_fd, e->cgroup_fd, s->id, name,
+				    limits, &e->limits, why);
+
+	return r < 0 ? sandbox_fail(ret_error, SETUP_limits, r, "%s", why) : 0;
 }
 
 static size_t strings_bytes(const char *const *strings, uint32_t *ret_count)
@@ -212,21 +228,24 @@ int sandbox_exec(struct sandbox *s, const struct sandbox_command *command, int *
 		.tty = command->tty,
 		.columns = command->columns,
 		.rows = command->rows,
-		.files = s->limits.asked.files,
-		.file_size_bytes = s->limits.asked.file_size_bytes,
+		.files = e->limits.asked.files ? e->limits.asked.files : s->limits.asked.files,
+		.file_size_bytes = e->limits.asked.file_size_bytes
+					   ? e->limits.asked.file_size_bytes
+					   : s->limits.asked.file_size_bytes,
 	};
 	cleanup(close_fd) int payload = -1;
 	int r = make_payload(command, &request, &payload);
 	if (r < 0)
 		return sandbox_fail(ret_error, SETUP_start, r, "%s", "");
 
-	const int fds[INIT_EXEC_COUNT] = {
+	int fds[INIT_EXEC_COUNT + SANDBOX_CONTROLLERS] = {
 		[INIT_EXEC_PAYLOAD] = payload,		 [INIT_EXEC_CGROUP] = e->cgroup_fd,
 		[INIT_EXEC_STDIN] = command->stdin_fd,	 [INIT_EXEC_STDOUT] = command->stdout_fd,
 		[INIT_EXEC_STDERR] = command->stderr_fd,
 	};
-	r = message_send(s->control_fd, &request, sizeof(request), fds,
-			 command->tty ? INIT_EXEC_STDIN : INIT_EXEC_COUNT);
+	size_t count = command->tty ? INIT_EXEC_STDIN : INIT_EXEC_COUNT;
+	request.tasks = (uint32_t)limits_tasks(&e->limits, fds + count);
+	r = message_send(s->control_fd, &request, sizeof(request), fds, count + request.tasks);
 	if (r < 0)
 		return sandbox_fail(ret_error, SETUP_start, r, "%s", "");
 	crash_point();
@@ -280,18 +299,27 @@ int sandbox_next_status(struct sandbox *s, struct sandbox_status *ret_status)
  * Once its cgroup is removed a command cannot start any more either: init may not have come to it
  * yet.
  */
-static int kill_and_remove(struct sandbox *s, const struct sandbox_exec *e)
+static int kill_and_remove(struct sandbox *s, struct sandbox_exec *e)
 {
-	char name[16];
+	char name[16], path[LAUNCH_ID_MAX + 16];
+	uint64_t hits[SANDBOX_CONTROLLERS] = {0};
 	int r;
 
 	snprintf(name, sizeof(name), "%u", e->exec);
 	do {
 		r = cgroup_kill(e->cgroup_fd, -1);
+		for (int c = 0; c < SANDBOX_CONTROLLERS; c++)
+			limits_hits(&e->limits, c, &hits[c]);
 		if (r == 0)
 			r = cgroup_remove(s->info.cgroup_fd, name);
 	} while (r == -EBUSY);
-	return r;
+	if (r < 0)
+		return r;
+	for (int c = 0; c < SANDBOX_CONTROLLERS; c++)
+		s->ended_hits[c] += hits[c];
+	snprintf(path, sizeof(path), "%s/%s", s->id, name);
+	limits_close(&e->limits, path);
+	return 0;
 }
 
 int sandbox_kill(struct sandbox *s, uint32_t exec)
@@ -334,4 +362,40 @@ int sandbox_resize(struct sandbox *s, uint32_t exec, uint16_t columns, uint16_t 
 	if (!e || e->tty_fd < 0)
 		return -ENOENT;
 	return ioctl(e->tty_fd, TIOCSWINSZ, &size) < 0 ? -errno : 0;
+}
+
+int sandbox_exec_usage(const struct sandbox *s, uint32_t exec, uint64_t *ret_cpu_ns,
+		       uint64_t *ret_memory_peak)
+{
+	const struct sandbox_exec *e = exec ? find_exec(s, exec) : NULL;
+
+	if (!e || e->killed)
+		return -ENOENT;
+	int r = cgroup_usage(e->cgroup_fd, ret_cpu_ns, ret_memory_peak);
+	uint64_t peak = limits_memory_peak(&e->limits);
+
+	if (r == 0 && peak > *ret_memory_peak)
+		*ret_memory_peak = peak;
+	return r;
+}
+
+int sandbox_limit_hits(const struct sandbox *s, uint32_t exec, enum sandbox_controller c,
+		       uint64_t *ret_hits)
+{
+	const struct sandbox_exec *e = exec ? find_exec(s, exec) : NULL;
+	uint64_t all = s->ended_hits[c];
+
+	if (exec)
+		return e ? limits_hits(&e->limits, c, ret_hits) : -ENODATA;
+	int r = limits_hits(&s->limits, c, ret_hits);
+	if (r < 0 || limits_counts_below(&s->limits, c))
+		return r;
+	for (size_t i = 0; i < INIT_COMMANDS_MAX; i++) {
+		uint64_t hits = 0;
+
+		limits_hits(&s->execs[i].limits, c, &hits);
+		all += hits;
+	}
+	*ret_hits += all;
+	return 0;
 }

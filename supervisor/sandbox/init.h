@@ -28,6 +28,7 @@ enum init_exec_fd {
 	INIT_EXEC_STDOUT,
 	INIT_EXEC_STDERR,
 	INIT_EXEC_COUNT,
+	/* Behind them: `tasks` of v1 cgroups that its process enters. */
 };
 
 struct init_request {
@@ -39,6 +40,7 @@ struct init_request {
 	uint16_t columns, rows;
 	uint32_t argc, envc;
 	uint64_t payload_bytes;
+	uint32_t tasks;
 	uint64_t files, file_size_bytes; /* resource limits of its processes; 0: none asked for */
 };
 

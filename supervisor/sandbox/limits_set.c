@@ -45,9 +45,9 @@ static bool host_swaps(void)
 
 /* ---- memory and processes ---- */
 
-static int set_memory(bool is_v1, int dir, const struct sandbox_limits *l, char why[LIMITS_WHY])
+static int set_memory(bool is_v1, int dir, const struct limits *l, char why[LIMITS_WHY])
 {
-	unsigned long long bytes = l->memory_bytes;
+	unsigned long long bytes = l->asked.memory_bytes;
 	int r = set(dir, is_v1 ? "memory.limit_in_bytes" : "memory.max", why, "%llu", bytes);
 
 	if (r < 0)
@@ -67,11 +67,10 @@ static int set_memory(bool is_v1, int dir, const struct sandbox_limits *l, char 
 	return r;
 }
 
-/* One more than was asked for: init. */
-static int set_pids(bool is_v1, int dir, const struct sandbox_limits *l, char why[LIMITS_WHY])
+static int set_pids(bool is_v1, int dir, const struct limits *l, char why[LIMITS_WHY])
 {
 	(void)is_v1;
-	return set(dir, "pids.max", why, "%llu", (unsigned long long)l->pids + 1);
+	return set(dir, "pids.max", why, "%llu", (unsigned long long)l->asked.pids + l->has_init);
 }
 
 /* ---- processor ---- */
@@ -84,10 +83,10 @@ static int set_weight(bool is_v1, int dir, uint64_t weight, char why[LIMITS_WHY]
 	return set(dir, "cpu.weight", why, "%llu", (unsigned long long)weight);
 }
 
-static int set_cpu(bool is_v1, int dir, const struct sandbox_limits *l, char why[LIMITS_WHY])
+static int set_cpu(bool is_v1, int dir, const struct limits *l, char why[LIMITS_WHY])
 {
-	unsigned long long quota_us = l->cpu_milli * (CPU_PERIOD_US / 1000);
-	int r = l->cpu_weight ? set_weight(is_v1, dir, l->cpu_weight, why) : 0;
+	unsigned long long quota_us = l->asked.cpu_milli * (CPU_PERIOD_US / 1000);
+	int r = l->asked.cpu_weight ? set_weight(is_v1, dir, l->asked.cpu_weight, why) : 0;
 
 	if (r < 0 || !quota_us)
 		return r;
@@ -135,17 +134,17 @@ static int set_disk(bool is_v1, int dir, unsigned major, unsigned minor, unsigne
 }
 
 /* What is read-only may be on no disk; what can be written has to be on one that can be limited. */
-static int set_io(bool is_v1, int dir, const struct sandbox_limits *l, char why[LIMITS_WHY])
+static int set_io(bool is_v1, int dir, const struct limits *l, char why[LIMITS_WHY])
 {
 	unsigned major = 0, minor = 0;
 	bool any = false;
 
 	for (size_t i = 0; i < SANDBOX_IO_PLACES; i++) {
-		const struct sandbox_io_place *place = &l->io_places[i];
+		const struct sandbox_io_place *place = &l->asked.io_places[i];
 		int r = place->path ? find_disk(place->dev, &major, &minor) : -ENODEV;
 
 		if (r == 0)
-			r = set_disk(is_v1, dir, major, minor, l->io_bytes, why);
+			r = set_disk(is_v1, dir, major, minor, l->asked.io_bytes, why);
 		if (r == -ENODEV && place->path && place->is_writable) {
 			snprintf(why, LIMITS_WHY,
 				 "io: %.200s is on no block device whose rate can be limited; use "
@@ -163,10 +162,10 @@ static int set_io(bool is_v1, int dir, const struct sandbox_limits *l, char why[
 	return -ENODEV;
 }
 
-int limits_set(bool is_v1, int dir_fd, enum sandbox_controller c,
-	       const struct sandbox_limits *asked, char why[LIMITS_WHY])
+int limits_set(bool is_v1, int dir_fd, enum sandbox_controller c, const struct limits *l,
+	       char why[LIMITS_WHY])
 {
-	static int (*const setters[SANDBOX_CONTROLLERS])(bool, int, const struct sandbox_limits *,
+	static int (*const setters[SANDBOX_CONTROLLERS])(bool, int, const struct limits *,
 							 char *) = {
 		[SANDBOX_MEMORY] = set_memory,
 		[SANDBOX_PIDS] = set_pids,
@@ -174,5 +173,5 @@ int limits_set(bool is_v1, int dir_fd, enum sandbox_controller c,
 		[SANDBOX_IO] = set_io,
 	};
 
-	return setters[c](is_v1, dir_fd, asked, why);
+	return setters[c](is_v1, dir_fd, l, why);
 }

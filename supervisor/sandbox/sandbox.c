@@ -110,7 +110,7 @@ static struct sandbox *sandbox_new(const struct sandbox_options *options)
 	s->launch = (struct launch){.fds = LAUNCH_ANSWER_NONE};
 	s->root_fd = s->control_fd = s->pidfd = s->status_fd = s->wake_fd = -1;
 	for (size_t i = 0; i < INIT_COMMANDS_MAX; i++)
-		s->execs[i] = (struct sandbox_exec){.cgroup_fd = -1, .tty_fd = -1};
+		s->execs[i] = SANDBOX_EXEC_NONE;
 	strncpy(s->id, options->id, sizeof(s->id) - 1);
 	return s;
 }
@@ -432,6 +432,7 @@ int sandbox_begin(struct launcher *l, const struct cgroup_root *root,
 		.filter_fd = -1,
 	};
 	s->launcher = l;
+	s->cgroups = root;
 	fill_request(s, options, &m.request);
 	int r = build(s, &m);
 	if (r < 0)
@@ -534,11 +535,6 @@ int sandbox_usage(struct sandbox *s, uint64_t *ret_cpu_ns, uint64_t *ret_memory_
 	return r;
 }
 
-int sandbox_limit_hits(const struct sandbox *s, enum sandbox_controller c, uint64_t *ret_hits)
-{
-	return limits_hits(&s->limits, c, ret_hits);
-}
-
 bool sandbox_is_full(const struct sandbox *s, bool *ret_inodes)
 {
 	struct statfs st;
@@ -553,7 +549,8 @@ void sandbox_exec_close(struct sandbox_exec *e)
 {
 	cleanup_close_fd(&e->cgroup_fd);
 	cleanup_close_fd(&e->tty_fd);
-	*e = (struct sandbox_exec){.cgroup_fd = -1, .tty_fd = -1};
+	limits_close_files(&e->limits);
+	*e = SANDBOX_EXEC_NONE;
 }
 
 /* An answer that is still to come has to have a place. */
@@ -594,5 +591,7 @@ void sandbox_free(struct sandbox *s)
 	cleanup_close_fd(&s->info.workspace_fd);
 	crash_point();
 	limits_close(&s->limits, s->id);
+	if (s->has_limited_exec)
+		limits_remove(s->id);
 	free(s);
 }

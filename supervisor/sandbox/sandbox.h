@@ -172,6 +172,14 @@ struct sandbox_command {
 int sandbox_prepare_exec(struct sandbox *s, uint32_t exec, uint64_t *ret_cgroup);
 
 /*
+ * Give a prepared command limits of its own, within the session's; of memory, processes, processor,
+ * open files and their size. Each holds when this returns 0; else -errno, and what is missing in
+ * @ret_error.
+ */
+int sandbox_limit_exec(struct sandbox *s, uint32_t exec, const struct sandbox_limits *limits,
+		       struct sandbox_error *ret_error);
+
+/*
  * Ask pid 1 to start a prepared command; the answer comes as a status. With tty the master of a new
  * pty of the session's own devpts arrives in @ret_tty_master (owned by the caller), else it is -1.
  * 0 or -errno.
@@ -212,13 +220,18 @@ int sandbox_signal(struct sandbox *s, uint32_t exec, int signal);
 /* Change the size of the command's terminal. */
 int sandbox_resize(struct sandbox *s, uint32_t exec, uint16_t columns, uint16_t rows);
 
-/* How often the kernel counted a limit as hit. 0, -ENODATA if there is none, or -errno. */
-int sandbox_limit_hits(const struct sandbox *s, enum sandbox_controller c, uint64_t *ret_hits);
+/* How often the kernel counted a limit of the session, or with @exec of that command, as hit. 0,
+ * -ENODATA if there is none, or -errno. */
+int sandbox_limit_hits(const struct sandbox *s, uint32_t exec, enum sandbox_controller c,
+		       uint64_t *ret_hits);
 /* Nothing is left of the bytes, or of the inodes, that the session may write to. False where that
  * is unknown. */
 bool sandbox_is_full(const struct sandbox *s, bool *ret_inodes);
 
-/* cpu time and processes so far, from the cgroup. */
+/* cpu time and memory so far, from the cgroup of one command. */
+int sandbox_exec_usage(const struct sandbox *s, uint32_t exec, uint64_t *ret_cpu_ns,
+		       uint64_t *ret_memory_peak);
+/* The same of all of it. */
 int sandbox_usage(struct sandbox *s, uint64_t *ret_cpu_ns, uint64_t *ret_memory_peak);
 
 /* Kill, reap, remove the cgroups, drop the mounts. NULL is allowed. */

@@ -10,11 +10,15 @@
 
 #include <stdarg.h>
 
+#define SANDBOX_EXEC_NONE                                                                          \
+	((struct sandbox_exec){.cgroup_fd = -1, .tty_fd = -1, .limits = LIMITS_NONE})
+
 #define STATUSES_MAX (2 * INIT_COMMANDS_MAX + 2)
 
 struct sandbox_exec {
 	uint32_t exec; /* 0: the place is free */
 	int cgroup_fd;
+	struct limits limits;
 	int tty_fd;  /* master, to change its size; -1 without a terminal or when it has ended */
 	bool asked;  /* init was asked to start it */
 	bool ended;  /* its end was told */
@@ -40,6 +44,9 @@ struct sandbox {
 	struct sandbox_source workspace, template; /* likewise */
 	uint64_t skeleton;			   /* what its root was made of */
 	struct limits limits;
+	const struct cgroup_root *cgroups;
+	bool has_limited_exec;			  /* ever */
+	uint64_t ended_hits[SANDBOX_CONTROLLERS]; /* of limits of commands that are gone */
 	bool made_cgroup, gone;
 	struct sandbox_exec execs[INIT_COMMANDS_MAX];
 	struct sandbox_status statuses[STATUSES_MAX]; /* kept while an answer was waited for */

@@ -149,16 +149,37 @@ static void forgets_the_oldest_command(void **state)
 	const struct wire_record record = {.head = &head};
 	int r = 0;
 
-	for (uint32_t i = 1; i <= 65; i++)
+	for (uint32_t i = 1; i <= 129; i++)
 		r = capture_add_exec(c, 1000 + i, i);
 	assert_int_equal(r, -ENOSPC);
-	head.cgroup = 1065;
+	head.cgroup = 1129;
 	assert_int_equal(event_u64(capture_begin(c, &record, EVENT_process_exit), FIELD_exec, 0),
-			 65);
+			 129);
 	head.cgroup = 1002;
 	assert_int_equal(event_u64(capture_begin(c, &record, EVENT_process_exit), FIELD_exec, 0),
 			 2);
 	head.cgroup = 1001;
+	assert_null(event_get(capture_begin(c, &record, EVENT_process_exit), FIELD_exec));
+}
+
+/* A command that lives is not forgotten for ever so many that have ended. */
+static void forgets_those_that_ended_first(void **state)
+{
+	struct capture *c = *state;
+	struct wire_head head = {.pid = 1, .tid = 1, .cgroup = 1001};
+	const struct wire_record record = {.head = &head};
+
+	for (uint32_t i = 1; i <= 1000; i++) {
+		capture_add_exec(c, 1000 + i, i);
+		if (i > 1)
+			capture_end_exec(c, i);
+	}
+	assert_int_equal(event_u64(capture_begin(c, &record, EVENT_process_exit), FIELD_exec, 0),
+			 1);
+	head.cgroup = 2000;
+	assert_int_equal(event_u64(capture_begin(c, &record, EVENT_process_exit), FIELD_exec, 0),
+			 1000);
+	head.cgroup = 1002;
 	assert_null(event_get(capture_begin(c, &record, EVENT_process_exit), FIELD_exec));
 }
 
@@ -208,6 +229,7 @@ int main(void)
 		TEST(says_who_acted),
 		TEST(leaves_out_what_is_not_known),
 		TEST(forgets_the_oldest_command),
+		TEST(forgets_those_that_ended_first),
 		TEST(maps_ids_into_the_session),
 		TEST(gives_scratch_until_it_is_full),
 		TEST(names_errors),

@@ -64,6 +64,12 @@ static const struct command wrapper = {
 	.values_size = sizeof(struct values),
 };
 
+static const struct command within = {
+	.name = "in", .summary = "run it there", .positional = "PLACE COMMAND [ARG...]", .positional_min = 2,
+	.positional_max = -1, .stops_at_positional = true, .options_follow_first = true, .options = options,
+	.values_size = sizeof(struct values),
+};
+
 static const struct program program = {
 	.name = "thing", .version = "1", .summary = "all of it",
 	.commands = (const struct command *const[]){&sample, &wrapper, NULL},
@@ -120,6 +126,45 @@ static void every_type_of_option_lands_in_its_place(void **state)
 	assert_string_equal(p.argv[p.first + 1], "two");
 	command_values_free(&sample, &p.values);
 	assert_null(p.values.labels.items);
+}
+
+/* However it is written, the place stands before the command, and the command's dashes are its own.
+ */
+static void options_may_follow_the_first_word(void **state)
+{
+	struct parsed p;
+
+	(void)state;
+	for (int i = 0; i < 5; i++) {
+		switch (i) {
+		case 0:
+			parse(&within, &p, "-q", "here", "ls", "-n", NULL);
+			break;
+		case 1:
+			parse(&within, &p, "here", "-q", "ls", "-n", NULL);
+			break;
+		case 2:
+			parse(&within, &p, "here", "-q", "--", "ls", "-n", NULL);
+			break;
+		case 3:
+			parse(&within, &p, "-q", "--", "here", "ls", "-n", NULL);
+			break;
+		default:
+			parse(&within, &p, "here", "--quiet", "ls", "-n", NULL);
+		}
+		assert_int_equal(p.outcome, COMMAND_PARSED);
+		assert_true(p.values.quiet);
+		assert_int_equal(p.argc - p.first, 3);
+		assert_string_equal(p.argv[p.first], "here");
+		assert_string_equal(p.argv[p.first + 1], "ls");
+		assert_string_equal(p.argv[p.first + 2], "-n");
+	}
+	parse(&within, &p, "here", "ls", "-q", NULL);
+	assert_false(p.values.quiet);
+	parse(&within, &p, "here", "--", NULL);
+	assert_int_equal(p.outcome, COMMAND_BAD);
+	parse(&within, &p, NULL);
+	assert_int_equal(p.outcome, COMMAND_BAD);
 }
 
 static void what_follows_a_command_is_its_own(void **state)
@@ -261,6 +306,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_type_of_option_lands_in_its_place),
+		cmocka_unit_test(options_may_follow_the_first_word),
 		cmocka_unit_test(what_follows_a_command_is_its_own),
 		cmocka_unit_test(bad_lines_are_refused_in_one_clear_line),
 		cmocka_unit_test(a_hostile_value_is_escaped),

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "../../supervisor/record/cleanup.h"
 #include "../../supervisor/session_key.h"
 #include "../../supervisor/session_state.h"
 #include "../../supervisor/slot.h"
@@ -26,11 +27,14 @@ static struct {
 	bool has_verdict;
 	uint64_t hits[SANDBOX_CONTROLLERS]; /* of limits, as the kernel counts them */
 	uint64_t seen[WIRE_LIMIT_COUNT];    /* and as they were seen of processes */
+	struct sandbox_limits exec_limits;  /* of the last command that has its own */
 	struct death death;		    /* .ended 0: not known */
 	const char *step;		    /* of a command that could not be started */
 	struct sandbox_status status;	    /* the next one */
 	int status_fd;
-	json_t *exec_end, *session_end; /* fields of the last one sent */
+	json_t *exec_end, *session_end;	    /* fields of the last one sent */
+	uint64_t numbers[WIRE_CLASS_COUNT]; /* that the kernel has given out */
+	char gaps[512];			    /* their fields, one a line */
 } fake;
 
 static int call(const char *name)
@@ -137,8 +141,7 @@ void sandbox_free(struct sandbox *s)
 int sandbox_prepare_exec(struct sandbox *s, uint32_t exec, uint64_t *ret_cgroup)
 {
 	(void)s;
-	assert_int_equal(exec, 1);
-	*ret_cgroup = 2;
+	*ret_cgroup = 1 + exec;
 	return call("prepare");
 }
 
@@ -201,9 +204,29 @@ int sandbox_usage(struct sandbox *s, uint64_t *ret_cpu_ns, uint64_t *ret_memory_
 	return 0;
 }
 
-int sandbox_limit_hits(const struct sandbox *s, enum sandbox_controller c, uint64_t *ret_hits)
+int sandbox_exec_usage(const struct sandbox *s, uint32_t exec, uint64_t *ret_cpu_ns,
+		       uint64_t *ret_memory_peak)
 {
 	(void)s;
+	*ret_cpu_ns = exec;
+	*ret_memory_peak = 10 * exec;
+	return 0;
+}
+
+int sandbox_limit_exec(struct sandbox *s, uint32_t exec, const struct sandbox_limits *limits,
+		       struct sandbox_error *ret_error)
+{
+	(void)s, (void)exec, (void)ret_error;
+	fake.exec_limits = *limits;
+	return call("limit-exec");
+}
+
+int sandbox_limit_hits(const struct sandbox *s, uint32_t exec, enum sandbox_controller c,
+		       uint64_t *ret_hits)
+{
+	(void)s;
+	if (exec)
+		return -ENODATA;
 	*ret_hits = fake.hits[c];
 	return 0;
 }
@@ -232,6 +255,13 @@ int sensors_open_session(struct sensors *s, const struct sensors_subject *subjec
 	return 0;
 }
 
+int sensors_numbers(struct sensors *s, uint32_t slot, uint64_t ret_numbers[WIRE_CLASS_COUNT])
+{
+	(void)s, (void)slot;
+	memcpy(ret_numbers, fake.numbers, sizeof(fake.numbers));
+	return 0;
+}
+
 void sensors_close_session(struct sensors *s, uint64_t cgroup, uint32_t slot)
 {
 	(void)s, (void)cgroup;
@@ -246,6 +276,24 @@ uint64_t sensors_hits(struct sensors *s, const struct sensors_session *session,
 	return fake.seen[limit];
 }
 
+int sensors_limit_command(struct sensors *s, uint64_t cgroup,
+			  const uint64_t limits[WIRE_LIMIT_COUNT])
+{
+	(void)s, (void)cgroup, (void)limits;
+	return 0;
+}
+
+uint64_t sensors_command_hits(struct sensors *s, uint64_t cgroup, enum wire_limit limit)
+{
+	(void)s, (void)cgroup, (void)limit;
+	return 0;
+}
+
+void sensors_forget_command(struct sensors *s, uint64_t cgroup)
+{
+	(void)s, (void)cgroup;
+}
+
 int sensors_death(struct sensors *s, uint64_t cgroup, struct death *ret_death)
 {
 	(void)s, (void)cgroup;
@@ -258,10 +306,15 @@ void sensors_forget_death(struct sensors *s, uint64_t cgroup)
 	(void)s, (void)cgroup;
 }
 
-uint64_t sensors_missed(struct sensors *s)
+uint64_t host_missed(struct host *h)
 {
-	(void)s;
+	(void)h;
 	return 0;
+}
+
+struct session_dir_owner host_session_owner(const struct host *h)
+{
+	return (struct session_dir_owner){.uid = h->recorder_uid, .gid = h->recorder_gid};
 }
 
 const char *const *sensors_names(const struct sensors *s)
@@ -313,15 +366,19 @@ int recorder_event(struct recorder *r, const char *session, const char *kind, js
 {
 	(void)r, (void)session;
 	assert_non_null(fields);
+	if (!strcmp(kind, "gap")) {
+		cleanup(free) char *text = json_dumps(fields, JSON_SORT_KEYS | JSON_COMPACT);
+		strcat(strcat(fake.gaps, text), "\n");
+	}
 	json_decref(fields);
 	return call(kind);
 }
 
-int recorder_exec(struct recorder *r, const char *session, uint32_t exec, uint64_t cgroup,
-		  const struct streams *streams, bool tty)
+int recorder_exec(struct recorder *r, const char *session, const struct recorder_command *command,
+		  const struct streams *streams)
 {
-	(void)r, (void)session, (void)exec, (void)tty;
-	assert_int_equal(cgroup, 2);
+	(void)r, (void)session;
+	assert_int_equal(command->cgroup, 1 + command->exec);
 	assert_true(streams->from[0] >= 0 && streams->to[1] >= 0);
 	return call("tell-exec");
 }
@@ -340,9 +397,9 @@ int recorder_resize(struct recorder *r, const char *session, uint32_t exec, uint
 	return call("tell-resize");
 }
 
-int recorder_discard(struct recorder *r, const char *session)
+int recorder_discard(struct recorder *r, const char *session, uint32_t exec)
 {
-	(void)r, (void)session;
+	(void)r, (void)session, (void)exec;
 	return call("discard");
 }
 

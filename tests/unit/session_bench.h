@@ -68,6 +68,7 @@ static int set_up(void **state)
 	strcpy(b->dir, "/tmp/vitrine-session-XXXXXX");
 	assert_non_null(mkdtemp(b->dir));
 	b->host.metrics = &b->metrics;
+	assert_int_equal(metrics_page_new(IN_HAND_BYTES, false, &b->host.in_hand), 0);
 	b->host.sessions_fd = open(b->dir, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
 	b->host.recorder_uid = geteuid();
 	b->host.recorder_gid = getegid();
@@ -126,6 +127,7 @@ static int tear_down(void **state)
 	nothing_is_left(b);
 	remove_sessions(b);
 	sd_event_unref(b->host.loop);
+	metrics_page_free(&b->host.in_hand);
 	close(b->host.sessions_fd);
 	close(fake.status_fd);
 	assert_int_equal(rmdir(b->dir), 0);
@@ -154,21 +156,30 @@ static inline int start(struct bench *b, struct fault *f)
 	return start_limited(b, json_object(), f);
 }
 
-static void hear(struct bench *b, enum recorder_word word, int error)
+static void hear_of(struct bench *b, enum recorder_word word, uint32_t exec, int error)
 {
-	struct recorder_message m = {.word = word, .error = error};
+	struct recorder_message m = {.word = word, .error = error, .exec = exec};
 
 	if (word == RECORDER_CLOSED && !error)
 		m.verdict = json_incref(fake.session_end);
+	if (word == RECORDER_EXEC_CLOSED && !error)
+		m.verdict = json_incref(fake.exec_end);
 	session_recorder_message(b->session, &m);
 	recorder_message_free(&m);
 }
 
-static void happen(struct bench *b, enum sandbox_status_kind kind, int wait_status, int error)
+static inline void hear(struct bench *b, enum recorder_word word, int error)
+{
+	hear_of(b, word, SESSION_EXEC, error);
+}
+
+static void happen_to(struct bench *b, uint32_t exec, enum sandbox_status_kind kind,
+		      int wait_status, int error)
 {
 	uint64_t one = 1;
 
 	fake.status = (struct sandbox_status){
+		.exec = exec,
 		.kind = kind,
 		.wait_status = wait_status,
 		.error = error,
@@ -177,6 +188,12 @@ static void happen(struct bench *b, enum sandbox_status_kind kind, int wait_stat
 	};
 	assert_int_equal(write(fake.status_fd, &one, sizeof(one)), sizeof(one));
 	assert_true(sd_event_run(b->host.loop, 0) >= 0);
+}
+
+static inline void happen(struct bench *b, enum sandbox_status_kind kind, int wait_status,
+			  int error)
+{
+	happen_to(b, SESSION_EXEC, kind, wait_status, error);
 }
 
 static inline struct manifest read_manifest(struct bench *b)

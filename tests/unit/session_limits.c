@@ -114,7 +114,7 @@ static void a_signal_says_who_sent_it(void **state)
 	assert_int_equal(start(b, &f), 0);
 	hear(b, RECORDER_OPENED, 0);
 	hear(b, RECORDER_EXECED, 0);
-	assert_int_equal(session_signal(b->session, SIGTERM, "user"), 0);
+	assert_int_equal(session_signal(b->session, SESSION_EXEC, SIGTERM, "user"), 0);
 	fake.death = (struct death){.ended = 1, .status = SIGTERM, .sender = SENDER_SUPERVISOR};
 	happen(b, SANDBOX_EXITED, SIGTERM, 0);
 	hear(b, RECORDER_EXEC_CLOSED, 0);

@@ -28,7 +28,7 @@ static const char *env_of(const struct session_request *r, const char *name)
 {
 	size_t length = strlen(name);
 
-	for (char **e = r->env; *e; e++)
+	for (char **e = r->command.env; *e; e++)
 		if (!strncmp(*e, name, length) && (*e)[length] == '=')
 			return *e + length + 1;
 	return NULL;
@@ -41,16 +41,16 @@ static void fills_in_what_was_not_asked_for(void **state)
 	struct fault f;
 
 	assert_int_equal(parse("{\"command\": [\"a\", \"\"]}", &r, &f), 0);
-	assert_string_equal(r.argv[0], "a");
-	assert_string_equal(r.argv[1], "");
-	assert_null(r.argv[2]);
-	assert_string_equal(r.cwd, "/home/agent");
+	assert_string_equal(r.command.argv[0], "a");
+	assert_string_equal(r.command.argv[1], "");
+	assert_null(r.command.argv[2]);
+	assert_string_equal(r.command.cwd, "/home/agent");
 	assert_string_equal(env_of(&r, "HOME"), "/home/agent");
 	assert_string_equal(env_of(&r, "USER"), "agent");
 	assert_non_null(env_of(&r, "PATH"));
 	assert_non_null(env_of(&r, "LANG"));
 	assert_non_null(env_of(&r, "TERM"));
-	assert_false(r.tty);
+	assert_false(r.command.tty);
 	assert_null(r.name);
 	session_request_free(&r);
 
@@ -58,10 +58,10 @@ static void fills_in_what_was_not_asked_for(void **state)
 			       "\"columns\": 120}",
 			       &r, &f),
 			 0);
-	assert_string_equal(r.cwd, "/root");
+	assert_string_equal(r.command.cwd, "/root");
 	assert_string_equal(env_of(&r, "USER"), "root");
-	assert_int_equal(r.columns, 120);
-	assert_int_equal(r.rows, 24);
+	assert_int_equal(r.command.columns, 120);
+	assert_int_equal(r.command.rows, 24);
 	session_request_free(&r);
 }
 
@@ -81,7 +81,7 @@ static void the_request_overrides_the_policy(void **state)
 			 0);
 	assert_string_equal(r.policy.net, "host");
 	assert_string_equal(r.policy.tenant, "t");
-	assert_string_equal(r.cwd, "/workspace");
+	assert_string_equal(r.command.cwd, "/workspace");
 	assert_string_equal(env_of(&r, "X"), "request");
 	assert_string_equal(env_of(&r, "Y"), "policy");
 	assert_string_equal(env_of(&r, "HOME"), "/");
@@ -97,8 +97,8 @@ static void carries_bytes_that_are_not_text(void **state)
 	struct fault f;
 
 	assert_int_equal(parse("{\"command\": [\"a\", {\"b64\": \"/w==\"}, \"\\n\"]}", &r, &f), 0);
-	assert_string_equal(r.argv[1], "\xff");
-	assert_string_equal(r.argv[2], "\n");
+	assert_string_equal(r.command.argv[1], "\xff");
+	assert_string_equal(r.command.argv[2], "\n");
 	session_request_free(&r);
 }
 
@@ -168,7 +168,7 @@ static void a_secret_reaches_the_environment_and_no_error(void **state)
 			       "[{\"name\": \"TOKEN\", \"value\": \"correct-horse\"}]}",
 			       &r, &f),
 			 0);
-	cleanup(free) const char **env = session_secrets_env(&r.secrets, r.env);
+	cleanup(free) const char **env = session_secrets_env(&r.secrets, r.command.env);
 	size_t found = 0;
 
 	for (size_t i = 0; env[i]; i++) {

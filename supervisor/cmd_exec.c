@@ -1,0 +1,81 @@
+/* vitrine exec: another command in a session that is alive, which its client attends. */
+#include "attended.h"
+#include "reach.h"
+#include "record/jansson_cleanup.h"
+#include "run_options.h"
+#include "verdict.h"
+
+static int exec_run(const void *values, int argument_count, char **arguments)
+{
+	const struct run_options *o = values;
+	const struct reach_options where = {.state = o->state, .socket = o->socket};
+	struct attended a = {
+		.called = "vitrine exec",
+		.json = o->json,
+		.quiet = o->quiet,
+		.connection = CONNECTION_NONE,
+		.terminal = TERMINAL_NONE,
+		.signals = -1,
+	};
+	cleanup(json) json_t *message = NULL;
+	char id[SESSION_ID_LENGTH + 1] = "";
+	struct fault f = {0};
+	int status = VERDICT_STATUS_FAILED;
+
+	attended_open_streams();
+	a.tty = run_wants_terminal(o);
+	if (run_request_exec(o, argument_count - 1, arguments + 1, a.tty, &message, &f) < 0 ||
+	    reach_session(&where, arguments[0], id, &a.connection.socket, &f) < 0) {
+		attended_complain(&a, f.text);
+	} else {
+		json_object_set_new(message, "session", json_string(id));
+		status = attended_run(&a, message);
+	}
+	attended_close(&a);
+	return status;
+}
+
+static const struct run_options exec_defaults = RUN_DEFAULTS;
+
+/* clang-format off */
+const struct command command_exec = {
+	.name = "exec",
+	.summary = "run another command in a session that is alive",
+	.positional = "SESSION -- COMMAND [ARG...]",
+	.positional_min = 2,
+	.positional_max = -1,
+	.stops_at_positional = true,
+	.options_follow_first = true,
+	.usage_status = VERDICT_STATUS_FAILED,
+	.options = (const struct command_option[]){
+		PLACE_OPTIONS,
+		GIVEN_OPTIONS,
+		COMMAND_OPTIONS,
+		{0},
+	},
+	.values_size = sizeof(struct run_options),
+	.defaults = &exec_defaults,
+	.description =
+		"vitrine exec gives SESSION another command, beside those that run in it: the same files, network, secrets and policy, its own "
+		"standard streams or terminal, its own place in the record (exec, with its number) and its own verdict. SESSION is an id, a "
+		"unique prefix of one, a name, or last.\n\n"
+		"The command gets the environment that the session was given and what --env adds. When its first process has ended, whatever it "
+		"left running is killed; the session goes on. When the session ends, so do all of its commands: reason killed, by session. Where "
+		"vitrine exec itself ends, the command does.\n\n"
+		"Signals are passed on as by vitrine run; the second one kills the command. vitrine kill --exec ends it from elsewhere.\n\n"
+		"Users other than root can give commands to sessions of their own alone.",
+	.sections = (const struct command_section[]){
+		{"EXIT STATUS",
+		 "As of vitrine run: the exit status of COMMAND; 128+N when it was ended by signal N, and 137 when it was killed; 75 when the "
+		 "session has as many commands as it may, which is 64; 125 when it could not be run, 126 when COMMAND could not be run, 127 when it was "
+		 "not found. The verdict of --json says which."},
+		{"EXAMPLES",
+		 "  id=$(vitrine start --workspace .)\n"
+		 "  vitrine exec $id -- pip install -r requirements.txt\n"
+		 "  vitrine exec $id --env SEED=7 -- python3 agent.py\n"
+		 "  vitrine kill $id"},
+		{0},
+	},
+	.run = exec_run,
+};
+/* clang-format on */

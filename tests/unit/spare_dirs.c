@@ -1,0 +1,154 @@
+/* Directories of sessions that are made ahead: hidden, locked, used once, and never left. */
+#include "../../supervisor/spare_dirs.h"
+
+#include "scratch.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+struct bench {
+	struct scratch sessions;
+	struct session_dir_owner owner;
+	sd_event *loop;
+	struct spare_dirs *spares;
+};
+
+static int set_up(void **state)
+{
+	static struct bench b;
+
+	b = (struct bench){.sessions = scratch_new(),
+			   .owner = {.uid = geteuid(), .gid = getegid()}};
+	*state = &b;
+	return sd_event_new(&b.loop) < 0 ||
+	       spare_dirs_open(b.loop, b.sessions.fd, &b.owner, &b.spares) < 0;
+}
+
+static int tear_down(void **state)
+{
+	struct bench *b = *state;
+
+	spare_dirs_close(b->spares);
+	sd_event_unref(b->loop);
+	scratch_free(&b->sessions);
+	return 0;
+}
+
+static size_t count(const struct bench *b, bool hidden)
+{
+	DIR *dir = fdopendir(openat(b->sessions.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	struct dirent *entry;
+	size_t found = 0;
+
+	while ((entry = readdir(dir)))
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			found += (entry->d_name[0] == '.') == hidden;
+	closedir(dir);
+	return found;
+}
+
+static void fill(struct bench *b)
+{
+	while (sd_event_run(b->loop, 0) > 0)
+		;
+}
+
+static void take_one(struct bench *b, char id[SESSION_ID_LENGTH + 1])
+{
+	struct session_dir dir = SESSION_DIR_NONE;
+	struct manifest m = {.state = SESSION_RUNNING, .exit_code = -1, .signal = -1}, seen;
+	int fd = -1;
+
+	assert_int_equal(spare_dirs_take(b->spares, b->sessions.fd, &b->owner, id, &dir), 0);
+	assert_true(session_id_is_valid(id));
+	assert_int_equal(session_dir_open(b->sessions.fd, id, &fd), -EAGAIN); /* it is locked */
+	memcpy(m.id, id, sizeof(m.id));
+	assert_int_equal(manifest_put_prepared(dir.fd, take_fd(dir.manifest_fd), &m, &fd), 0);
+	close(fd);
+	assert_int_equal(manifest_read(dir.fd, &seen), 0);
+	assert_string_equal(seen.id, id);
+	manifest_free(&seen);
+	session_dir_close(&dir);
+}
+
+static void they_are_made_when_it_is_idle_and_taken_once(void **state)
+{
+	struct bench *b = *state;
+	char given[] = "0123456789ab", one[SESSION_ID_LENGTH + 1] = "", other[sizeof(one)] = "";
+
+	assert_int_equal(count(b, true), 0);
+	fill(b);
+	size_t made = count(b, true);
+	assert_true(made > 1);
+	assert_int_equal(count(b, false), 0);
+
+	take_one(b, one);
+	take_one(b, given);
+	assert_string_equal(given, "0123456789ab");
+	assert_int_equal(count(b, true), made - 2);
+	for (size_t i = 0; i < made; i++) { /* more than there are */
+		other[0] = 0;
+		take_one(b, other);
+		assert_string_not_equal(one, other);
+	}
+	assert_int_equal(count(b, false), made + 2);
+}
+
+static void a_taken_name_is_not_taken_again(void **state)
+{
+	struct bench *b = *state;
+	struct session_dir dir = SESSION_DIR_NONE;
+	char id[] = "0123456789ab";
+
+	fill(b);
+	size_t made = count(b, true);
+	take_one(b, id);
+	assert_int_equal(spare_dirs_take(b->spares, b->sessions.fd, &b->owner, id, &dir), -EEXIST);
+	assert_int_equal(dir.fd, -1);
+	assert_int_equal(count(b, true), made - 1);
+}
+
+static void none_is_left(void **state)
+{
+	struct bench *b = *state;
+
+	fill(b);
+	assert_true(count(b, true) > 0);
+	spare_dirs_close(b->spares);
+	b->spares = NULL;
+	assert_int_equal(count(b, true), 0);
+}
+
+/* Those of the living are locked. */
+static void those_of_the_dead_are_cleared_up(void **state)
+{
+	struct bench *b = *state;
+
+	fill(b);
+	size_t made = count(b, true);
+	assert_int_equal(mkdirat(b->sessions.fd, SPARE_PREFIX "0123456789ab", 0700), 0);
+	assert_int_equal(mkdirat(b->sessions.fd, ".not-ours", 0700), 0);
+	session_dir_tidy(b->sessions.fd);
+	assert_int_equal(count(b, true), made + 1);
+	assert_int_equal(faccessat(b->sessions.fd, ".not-ours", F_OK, 0), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+		TEST(they_are_made_when_it_is_idle_and_taken_once),
+		TEST(a_taken_name_is_not_taken_again),
+		TEST(none_is_left),
+		TEST(those_of_the_dead_are_cleared_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
