@@ -101,13 +101,15 @@ cat >"$work/work.sh" <<-'WORK'
 	mv /tmp/out/clone /tmp/out/clone2; ln /tmp/all.tar /tmp/second.tar; rm /tmp/all.tar
 WORK
 for user in agent root; do
+	if ! command -v git >/dev/null || ! command -v gcc >/dev/null || ! command -v make >/dev/null; then
+		ok 0 "ordinary work as $user # SKIP needs git, gcc and make"
+		continue
+	fi
 	run --user $user -- /bin/sh -c "$(cat "$work/work.sh")" >"$work/log" 2>&1
 	ok $? "a build, a clone, an environment and trees that move, as $user"
 	is 'are explained' 0 "$(unexplained)"
+	check 'and are many' test "$(finals | wc -l)" -gt 300
 done
-replay --kind file.final | wc -l >"$work/told"
-check 'and are many' test "$(cat "$work/told")" -gt 300
-
 # ---- names and trees that bite ----
 
 run -- /usr/bin/python3 -c '
