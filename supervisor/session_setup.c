@@ -48,6 +48,7 @@ static int make_manifest(struct session *s)
 		return r;
 	m->state = SESSION_RUNNING;
 	m->exit_code = m->signal = -1;
+	m->uid = (int64_t)s->asker.uid;
 	m->started_ns = session_clock_ns(CLOCK_REALTIME);
 	m->supervisor_pid = getpid();
 	return process_start(getpid(), &m->supervisor_start);
