@@ -332,6 +332,14 @@ static void write_lost(const struct pen *pen, const struct event *e)
 	}
 }
 
+static void write_command(const struct pen *pen, const struct event *e)
+{
+	if (event_get(e, FIELD_command))
+		write_field(pen, e, "", FIELD_command);
+	else
+		fputs("no command of its own", pen->out);
+}
+
 /* True if @how was one of those. */
 static bool write_composite(const struct pen *pen, const struct event *e, enum show how)
 {
@@ -339,6 +347,7 @@ static bool write_composite(const struct pen *pen, const struct event *e, enum s
 		[SHOW_FILE] = write_file,	[SHOW_ENDS] = write_ends,
 		[SHOW_PROGRAM] = write_program, [SHOW_VERDICT] = write_verdict,
 		[SHOW_LOSS] = write_loss,	[SHOW_LOST] = write_lost,
+		[SHOW_COMMAND] = write_command,
 	};
 
 	if (how < SHOW_FILE)
