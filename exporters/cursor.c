@@ -3,6 +3,7 @@
  *
  *   vitrine-cursor 1 SINK
  *   totals DELIVERED QUARANTINED FILTERED
+ *   acts LEDGER TEXT
  *   SESSION NEXT_SEQ open|done
  *   ...
  *   crc 0123abcd
@@ -151,6 +152,9 @@ static bool take_all(struct input *in, const char *sink, struct cursor *c)
 	    !take_u64(in, &t->quarantined) || !take_word(in, " ") || !take_u64(in, &t->filtered) ||
 	    !take_word(in, "\n"))
 		return false;
+	if (take_word(in, "acts ") && (!take_u64(in, &c->acts.ledger) || !take_word(in, " ") ||
+				       !take_u64(in, &c->acts.text) || !take_word(in, "\n")))
+		return false;
 	while (in->at < in->end)
 		if (!take_entry(in, c))
 			return false;
@@ -204,6 +208,8 @@ static int print(FILE *out, const char *sink, const struct cursor *c)
 {
 	fprintf(out, "vitrine-cursor 1 %s\ntotals %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", sink,
 		c->totals.delivered, c->totals.quarantined, c->totals.filtered);
+	if (c->acts.ledger)
+		fprintf(out, "acts %" PRIu64 " %" PRIu64 "\n", c->acts.ledger, c->acts.text);
 	for (size_t i = 0; i < c->count; i++)
 		fprintf(out, "%s %" PRIu64 " %s\n", c->entries[i].session, c->entries[i].next_seq,
 			c->entries[i].is_done ? "done" : "open");

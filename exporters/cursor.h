@@ -19,10 +19,16 @@ struct cursor_totals {
 	uint64_t delivered, quarantined, filtered;
 };
 
+/* How far in the ledger of the host, and in the texts of the acts that it knows: bytes. */
+struct cursor_acts {
+	uint64_t ledger, text;
+};
+
 struct cursor {
 	struct cursor_entry *entries; /* owned; in the order of the sessions' ids */
 	size_t count, room;
 	struct cursor_totals totals;
+	struct cursor_acts acts;
 };
 
 void cursor_free(struct cursor *c);

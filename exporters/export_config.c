@@ -38,6 +38,7 @@ const struct knob sink_knobs[] = {
 	{"sessions", KNOB_TEXTS, .doc = "only sessions with these ids, names or tenants"},
 	{"drop_fields", KNOB_TEXTS, .doc = "fields that stay"},
 	{"include_output", KNOB_BOOL, "false", .doc = "the data of output and input too, not only length and digest"},
+	{"acts", KNOB_BOOL, "true", .doc = "what was done with records goes too: read, held, released, removed"},
 	{"checkpoints", KNOB_BOOL, "true", .doc = "with the records of a session goes its newest signed checkpoint"},
 	{"batch_bytes", KNOB_NUMBER, "1048576", .min = 1, .max = 67108864, .doc = "of a batch, about"},
 	{"batch_count", KNOB_NUMBER, "1000", .min = 1, .max = 100000, .doc = "records of a batch"},
@@ -116,6 +117,7 @@ static void borrow_values(struct sink_config *s)
 	s->sessions = json_object_get(v, "sessions");
 	s->include_output = knob_bool(v, "include_output");
 	s->has_checkpoints = knob_bool(v, "checkpoints");
+	s->has_acts = knob_bool(v, "acts");
 	s->concurrency =
 		json_object_get(v, "concurrency") ? (unsigned)knob_number(v, "concurrency") : 1;
 	s->batch_bytes = (size_t)knob_number(v, "batch_bytes");

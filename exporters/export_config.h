@@ -17,7 +17,7 @@ struct sink_config {
 	enum severity severity; /* what is less grave stays */
 	const json_t *sessions; /* array of ids, names and tenants; NULL: all */
 	uint64_t drop[EVENT_FIELD_WORDS];
-	bool include_output, has_checkpoints;
+	bool include_output, has_checkpoints, has_acts;
 	unsigned concurrency; /* requests at once */
 	size_t batch_bytes, batch_count;
 	uint64_t batch_age_ms, backoff_ms, backoff_max_ms;

@@ -92,6 +92,10 @@ static const struct command vitrine_export = {
 		"record of kind checkpoint with the number 0, whose id is SESSION-0-SIZE and whose note is the checkpoint itself. "
 		"Whoever keeps it can show later that nothing before it was changed or cut off: vitrine verify SESSION --anchor "
 		"FILE takes the line as it was received, in whatever form.\n\n"
+		"What was done with records goes too, in the order of the host's ledger: record.access, record.hold and "
+		"record.retention, with the number 0 and the id SESSION-0-TIME-BOOT (both in ns); where it concerns all records SESSION "
+		"is -. As JSON lines it is the text whose SHA-256 a line of the ledger signs. One that the ledger knows and whose "
+		"text is gone is a gap of the class acts.\n\n"
 		"A batch is sent until all of it is taken. What a receiver refuses for good is kept as a dead letter, "
 		"with the reason and what was answered; the others go on. A collector of OTLP says how many of a batch it rejects "
 		"and not which, and may not be asked again: all of the batch are dead letters with certain: false, and as many "
@@ -118,6 +122,7 @@ static const struct command vitrine_export = {
 		 "  kinds, severity, sessions   what goes out; losses always do\n"
 		 "  drop_fields  fields that stay\n"
 		 "  include_output   the data of output and input too\n"
+		 "  acts         what was done with records: read, held, released, removed (true)\n"
 		 "  checkpoints  with the records of a session its newest signed checkpoint (true)\n"
 		 "  batch_bytes, batch_count, batch_age_ms\n"
 		 "  backoff_ms, backoff_max_ms\n\n"
@@ -143,7 +148,7 @@ static const struct command vitrine_export = {
 		 "event.id, and a search with \"collapse\": {\"field\": \"event.id\"} shows it once. ClickHouse keeps one of "
 		 "equal session and seq when it merges; SELECT ... FINAL reads one before. Its table, made where it is not there, "
 		 "has session, seq, time_ns, time, kind and record, the whole line: with format jsonl and include_output it holds "
-		 "all that the journal does. The row with seq 0 is the session's newest checkpoint."},
+		 "all that the journal does. The row of kind checkpoint is the session's newest one."},
 		{"FILES",
 		 DEFAULT_CONFIG "\n\n"
 		 "/var/lib/vitrine-export/SINK.cursor, SINK.dead.jsonl, status.json, digest.key"},

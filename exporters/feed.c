@@ -2,6 +2,7 @@
  * Sources by session, opened when there is something to read.
  */
 #include "feed.h"
+#include "deeds.h"
 #include "pending.h"
 
 #include "../supervisor/record/checkpoints.h"
@@ -39,6 +40,10 @@ struct feed {
 	struct event made;  /* a gap, or a checkpoint with its text */
 	char note[NOTE_MAX], root[2 * HASH_SIZE + 1];
 	struct session_facts no_facts;
+	struct deeds *deeds;   /* NULL: they are not given */
+	bool has_deeds;	       /* there may be some: looked for anew by each scan */
+	struct manifest about; /* of the session that the last one is about */
+	bool is_about;	       /* it was read */
 	uint64_t resets;
 	size_t measured; /* the stream whose turn it is to be counted */
 	size_t refused;
@@ -52,6 +57,11 @@ int feed_new(const struct feed_setup *setup, struct feed **ret_feed)
 	if (!f)
 		return -ENOMEM;
 	f->setup = *setup;
+	if (setup->has_acts && setup->part == 0 &&
+	    deeds_new(setup->sessions_fd, &setup->cursor->acts, &f->deeds) < 0) {
+		free(f);
+		return -ENOMEM;
+	}
 	*ret_feed = f;
 	return 0;
 }
@@ -80,6 +90,9 @@ void feed_free(struct feed *f)
 	for (size_t i = 0; i < f->count; i++)
 		free_stream(&f->streams[i]);
 	free(f->streams);
+	deeds_free(f->deeds);
+	if (f->is_about)
+		manifest_free(&f->about);
 	free(f);
 }
 
@@ -183,6 +196,7 @@ int feed_scan(struct feed *f)
 {
 	int r;
 
+	f->has_deeds = f->deeds != NULL;
 	for (size_t i = 0; i < f->count; i++)
 		f->streams[i].is_listed = false;
 	r = list_sessions(f);
@@ -326,8 +340,43 @@ static bool read_stream(struct feed *f, struct stream *s, struct fed *ret_fed)
 	return tell_removal(f, s, ret_fed);
 }
 
+/* The manifest of the session that an act is about, for who wants those of some alone. NULL: it is
+ * not known, as of one that is gone. */
+static const struct manifest *read_about(struct feed *f, const char *session)
+{
+	const struct stream *known = find_stream(f, session);
+	cleanup(close_fd) int fd = session_id_is_valid(session)
+					   ? openat(f->setup.sessions_fd, session,
+						    O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
+					   : -1;
+
+	if (f->is_about)
+		manifest_free(&f->about);
+	f->is_about = fd >= 0 && manifest_read(fd, &f->about) == 0;
+	return f->is_about ? &f->about : known && known->has_manifest ? &known->manifest : NULL;
+}
+
+static bool read_deeds(struct feed *f, struct fed *ret_fed)
+{
+	struct deed deed;
+
+	f->has_deeds = f->has_deeds && deeds_next(f->deeds, &deed);
+	if (!f->has_deeds)
+		return false;
+	*ret_fed = (struct fed){
+		.session = deed.session,
+		.facts = deed.facts,
+		.manifest = read_about(f, deed.session),
+		.event = deed.event,
+	};
+	f->is_changed = true;
+	return true;
+}
+
 bool feed_next(struct feed *f, struct fed *ret_fed)
 {
+	if (read_deeds(f, ret_fed))
+		return true;
 	for (size_t tried = 0; tried <= f->count && f->count; tried++) {
 		if (f->turn >= f->count)
 			f->turn = 0;
@@ -400,6 +449,8 @@ bool feed_settle(struct feed *f)
 	if (!f->is_changed)
 		return false;
 	f->is_changed = false;
+	if (f->deeds)
+		f->setup.cursor->acts = *deeds_place(f->deeds);
 	for (size_t i = 0; i < f->count; i++) {
 		struct stream *s = &f->streams[i];
 		struct cursor_entry *entry = cursor_need(f->setup.cursor, s->session);

@@ -13,6 +13,7 @@ struct feed_setup {
 	int sessions_fd;       /* the directory of sessions; borrowed */
 	struct cursor *cursor; /* borrowed, changed by feed_settle only */
 	unsigned part, parts;  /* which of how many: each session is in one part, always the same */
+	bool has_acts;	       /* what was done with records is given too, in part 0 */
 	bool has_checkpoints;  /* the last checkpoint of a session comes behind its last record */
 };
 

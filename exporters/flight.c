@@ -80,6 +80,7 @@ int flight_new(struct outlet *outlet, unsigned part, unsigned parts, struct flig
 					.cursor = &outlet->cursor,
 					.part = part,
 					.parts = parts,
+					.has_acts = c->has_acts,
 					.has_checkpoints = c->has_checkpoints};
 	struct flight *f = calloc(1, sizeof(*f));
 	int r;
@@ -167,7 +168,7 @@ static bool is_wanted(const struct sink_config *c, const struct fed *fed)
 
 	if (!is_named(c->sessions, fed))
 		return false;
-	return e->kind == EVENT_gap || e->seq == 0 ||
+	return e->kind == EVENT_gap || e->kind == EVENT_checkpoint ||
 	       (c->kinds >> e->kind & 1 && trait_severity(e) >= c->severity);
 }
 

@@ -98,6 +98,18 @@ static enum source_state take_record(struct source *s, struct event **ret_event)
 	return give(s, &s->gap, s->event.seq, ret_event);
 }
 
+/* Of what retention removed: what was not given yet. False: all of it was. */
+static bool take_removed(struct source *s, struct event **ret_event, enum source_state *ret_state)
+{
+	uint64_t last = reader_removed(s->reader);
+
+	if (last < s->next_seq)
+		return false;
+	source_make_gap(&s->gap, s->next_seq, last, s->event.time_ns, "removed by retention");
+	*ret_state = give(s, &s->gap, last + 1, ret_event);
+	return true;
+}
+
 /* The end says how many there were: the last of them may be what cannot be read. */
 static enum source_state at_end(struct source *s, struct event **ret_event)
 {
@@ -115,6 +127,8 @@ static enum source_state at_end(struct source *s, struct event **ret_event)
 
 enum source_state source_next(struct source *s, struct event **ret_event)
 {
+	enum source_state state;
+
 	if (s->has_held) {
 		s->has_held = false;
 		return give(s, &s->event, s->event.seq + 1, ret_event);
@@ -122,6 +136,11 @@ enum source_state source_next(struct source *s, struct event **ret_event)
 	for (;;) {
 		switch (reader_next(s->reader, &s->event)) {
 		case READER_RECORD:
+			if (reader_removed(s->reader)) {
+				if (take_removed(s, ret_event, &state))
+					return state;
+				break;
+			}
 			if (s->event.seq >= s->next_seq)
 				return take_record(s, ret_event);
 			break;

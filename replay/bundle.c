@@ -5,8 +5,11 @@
 
 #include "../supervisor/record/checkpoints.h"
 #include "../supervisor/record/cleanup.h"
+#include "../supervisor/record/front.h"
 #include "../supervisor/record/reader.h"
 #include "../supervisor/record/segment.h"
+#include "../supervisor/record/store.h"
+#include "../supervisor/record/turns.h"
 #include "file_text.h"
 #include "tar.h"
 
@@ -19,7 +22,6 @@
 #define CHUNK (256u << 10)
 #define TEXT_MOST (256u << 20)
 #define KEYS_FILE "keys.pub"
-#define MANIFEST_FILE "manifest.json"
 
 struct members {
 	struct member *list;
@@ -46,7 +48,7 @@ static int add(struct members *m, const char *name, int dir_fd, const char *text
 /* The files of the session, in their one order. */
 static int add_files(struct members *m, int dir_fd)
 {
-	static const char *const first[] = {MANIFEST_FILE, CHECKPOINTS_FILE};
+	static const char *const first[] = {MANIFEST_FILE, CHECKPOINTS_FILE, FRONT_FILE};
 	char name[SEGMENT_NAME_SIZE];
 	uint32_t number;
 	int r = 0;
@@ -54,6 +56,10 @@ static int add_files(struct members *m, int dir_fd)
 	for (size_t i = 0; !r && i < sizeof(first) / sizeof(first[0]); i++)
 		if (!faccessat(dir_fd, first[i], F_OK, AT_SYMLINK_NOFOLLOW))
 			r = add(m, first[i], dir_fd, NULL, 0);
+	/* What lies behind no front needs none of it. */
+	if (!r && !faccessat(dir_fd, FRONT_FILE, F_OK, AT_SYMLINK_NOFOLLOW) &&
+	    !faccessat(dir_fd, TURNS_FILE, F_OK, AT_SYMLINK_NOFOLLOW))
+		r = add(m, TURNS_FILE, dir_fd, NULL, 0);
 	for (int64_t at = -1; !r && !segment_after(dir_fd, at, &number); at = number) {
 		segment_name(number, "", name);
 		r = add(m, name, dir_fd, NULL, 0);
@@ -125,18 +131,23 @@ static int put_text(const char *name, const char *text, size_t size, FILE *out)
 	return r ? r : tar_fill(out, size);
 }
 
-/* How much of the ledger leads to the end of the session; without an end, all of it. */
+/* How much of the ledger leads to the end of the session, and to what retention removed of it;
+ * without an end, all of it. */
 static size_t ledger_length(struct bytes ledger, const char *origin)
 {
 	struct ledger_line line;
 	struct bytes one;
-	size_t at = 0, length = ledger.size;
+	size_t at = 0, length = 0;
+	bool has_end = false;
 
-	while (text_line(ledger, &at, &one))
-		if (!ledger_line_read(one, &line) && line.kind == LEDGER_END &&
-		    !strcmp(line.name, origin))
+	while (text_line(ledger, &at, &one)) {
+		if (ledger_line_read(one, &line) || strcmp(line.name, origin) != 0)
+			continue;
+		has_end |= line.kind == LEDGER_END;
+		if (line.kind == LEDGER_END || line.kind == LEDGER_TRIM)
 			length = at;
-	return length;
+	}
+	return has_end ? length : ledger.size;
 }
 
 static int read_ledger(const struct bundle_options *o, char **ret_text, size_t *ret_size)
@@ -226,9 +237,9 @@ int bundle_make(const struct bundle_options *o, FILE *out)
 
 static bool is_member(const char *name)
 {
-	static const char *const names[] = {STATEMENT_FILE, ENVELOPE_FILE,    LEDGER_FILE,
-					    MANIFEST_FILE,  CHECKPOINTS_FILE, KEYS_FILE,
-					    POLICY_FILE,    REPORT_FILE};
+	static const char *const names[] = {
+		STATEMENT_FILE, ENVELOPE_FILE, LEDGER_FILE, MANIFEST_FILE, CHECKPOINTS_FILE,
+		KEYS_FILE,	POLICY_FILE,   REPORT_FILE, FRONT_FILE,	   TURNS_FILE};
 	uint32_t number;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

@@ -201,6 +201,7 @@ const struct command command_note = {
 		{"EXAMPLES", "  vitrine note last 217 \"this is where the key was read\""},
 		{0},
 	},
+	.reads = COMMAND_READS_UNTOLD,
 	.run = note_run,
 };
 /* clang-format on */

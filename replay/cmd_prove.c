@@ -26,6 +26,8 @@ static const char *words(int r)
 		return "no checkpoint covers this record yet";
 	if (r == -EBADMSG)
 		return "the record is not whole: see 'vitrine verify'";
+	if (r == -ENXIO)
+		return "retention removed it; a proof that was made before holds as it did";
 	return r == -ENOENT ? "the session was not signed" : strerror(-r);
 }
 

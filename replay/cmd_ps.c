@@ -357,6 +357,7 @@ const struct command command_ps = {
 		 "for a bad command line."},
 		{0},
 	},
+	.reads = COMMAND_READS_LIST,
 	.run = ps_run,
 };
 /* clang-format on */

@@ -98,10 +98,8 @@ static int replay_run(const void *values, int argument_count, char **arguments)
 	r = query_from_option(options->query, CALLED, stderr, &query);
 	if (r < 0)
 		return r == -EINVAL ? COMMAND_STATUS_USAGE : 1;
-	if (options->checkpoints &&
-	    (options->follow || options->tree || options->format != FORMAT_NONE)) {
-		fputs(CALLED
-		      ": --checkpoints is possible only without --follow, --tree and --format\n",
+	if (options->checkpoints && (options->tree || options->format != FORMAT_NONE)) {
+		fputs(CALLED ": --checkpoints is possible only without --tree and --format\n",
 		      stderr);
 		return COMMAND_STATUS_USAGE;
 	}
@@ -138,8 +136,8 @@ const struct command command_replay = {
 		 OFFSET(raw_output)},
 		{"interactive", 'i', NULL, "full screen, to look around by keys (see FULL SCREEN)", OPTION_FLAG, OFFSET(interactive)},
 		{"notes", 0, "FILE", "with --interactive: where notes and bookmarks stand", OPTION_TEXT, OFFSET(notes)},
-		{"checkpoints", 0, NULL, "tell of the signed checkpoints too, behind the last record that each covers; they have no "
-		 "number of their own", OPTION_FLAG, OFFSET(checkpoints)},
+		{"checkpoints", 0, NULL, "tell of the signed checkpoints too, behind the last record that each covers, or with --follow as they "
+		 "come; they have no number of their own", OPTION_FLAG, OFFSET(checkpoints)},
 		{"format", 0, "FORMAT", "as another tool reads it (see FORMATS)", OPTION_CHOICE, OFFSET(format),
 		 .choices = format_names},
 		{"color", 0, "WHEN", "colours: by itself on a terminal only", OPTION_CHOICE, OFFSET(color),

@@ -84,6 +84,8 @@ static void write_json(const char *session, const struct verify_result *r)
 	put_number(&out, "openings", r->generations);
 	put_number(&out, "gaps", r->gaps);
 	put_number(&out, "lost", r->lost);
+	if (r->removed)
+		put_number(&out, "removed", r->removed);
 	if (r->checkpoints) {
 		put_number(&out, "ledger_line", r->ledger_index);
 		json_put_literal(&out, ",\"root\":");
@@ -345,6 +347,7 @@ const struct command command_verify = {
 		 "and of the ledger together; only a checkpoint that was kept elsewhere (--anchor) shows that."},
 		{0},
 	},
+	.reads = COMMAND_READS_UNTOLD,
 	.run = verify_run,
 };
 /* clang-format on */

@@ -172,6 +172,11 @@ static void take_verdict(void *context, const char *session, const struct verify
 	struct counting *c = context;
 	struct manifest key = {0};
 
+	if (r->removed) {
+		c->facts->removals++;
+		if (r->removed_kept_ns < c->facts->shortest_ns)
+			c->facts->shortest_ns = r->removed_kept_ns;
+	}
 	snprintf(key.id, sizeof(key.id), "%s", session);
 	if (c->count && bsearch(&key, c->list, c->count, sizeof(key), by_id))
 		c->facts->verdicts[r->verdict]++;

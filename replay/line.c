@@ -304,10 +304,14 @@ static void write_loss(const struct pen *pen, const struct event *e)
 	const struct event_value *first = event_get(e, FIELD_first),
 				 *last = event_get(e, FIELD_last);
 
-	if (!write_field(pen, e, "", FIELD_count))
+	bool has_size = event_get(e, FIELD_size);
+
+	if (has_size)
+		fprintf(pen->out, "%" PRIu64 " bytes of", event_u64(e, FIELD_size, 0));
+	else if (!write_field(pen, e, "", FIELD_count))
 		fputs("an unknown number of", pen->out);
 	write_field(pen, e, " ", FIELD_class);
-	fputs(" records are missing here", pen->out);
+	fputs(has_size ? " are missing here" : " records are missing here", pen->out);
 	write_field(pen, e, ": ", FIELD_reason);
 	write_field(pen, e, ", ", FIELD_sensor);
 	if (first && last)

@@ -18,7 +18,7 @@ struct play {
 	struct origin origin;
 	bool begun, ended, damaged;
 	struct signings signings;
-	uint64_t boot_ns; /* of the last record */
+	uint64_t seq, boot_ns; /* of the last record */
 };
 
 /* Checkpoints over records up to @seq. 0, or the error of the view. */
@@ -44,6 +44,7 @@ static int take_record(struct play *p, const struct event *e)
 	r = tell_checkpoints(p, e->seq - 1);
 	if (r < 0)
 		return r;
+	p->seq = e->seq;
 	p->boot_ns = e->boot_ns;
 	p->ended |= e->kind == EVENT_session_end;
 	return p->player->view->event(p->view_state, e, &p->origin,
@@ -101,19 +102,27 @@ static void refresh_manifest(struct play *p)
 	p->session->manifest = fresh;
 }
 
+/* The end was told; behind it there may be one checkpoint more. */
+static bool is_over(const struct play *p)
+{
+	return p->damaged || (p->ended && !p->player->checkpoints);
+}
+
 /* Go on until the session has ended, or nobody is left who could write its end. */
 static int follow(struct play *p)
 {
 	cleanup(follow) struct follow f = {.fd = -1};
 	int r = follow_open(p->session->dir_fd, &f);
 
-	while (r == 0 && !p->ended && !p->damaged) {
+	while (r == 0 && !is_over(p)) {
 		bool over;
 
 		refresh_manifest(p);
 		over = p->session->manifest.state == SESSION_ENDED ||
 		       !manifest_is_alive(&p->session->manifest);
 		r = drain(p); /* after the look: what was written before it is read */
+		if (r == 0)
+			r = tell_checkpoints(p, p->seq);
 		if (r < 0 || over || fflush(stdout))
 			break;
 		r = follow_wait(&f);
@@ -159,7 +168,7 @@ static int play(struct play *p)
 
 int player_play(const struct player *player, struct session *s)
 {
-	struct play p = {.player = player, .session = s};
+	struct play p = {.player = player, .session = s, .signings = SIGNINGS_NONE};
 	struct view_options options = player->options;
 	int r;
 

@@ -6,10 +6,12 @@
 #include "../supervisor/record/base64.h"
 #include "../supervisor/record/checkpoints.h"
 #include "../supervisor/record/cleanup.h"
+#include "../supervisor/record/front.h"
 #include "../supervisor/record/jansson_cleanup.h"
 #include "../supervisor/record/json.h"
 #include "../supervisor/record/merkle.h"
 #include "../supervisor/record/reader.h"
+#include "../supervisor/record/turns.h"
 #include "file_text.h"
 
 #include <errno.h>
@@ -35,10 +37,10 @@ static json_t *base64_json(const void *data, size_t size)
 }
 
 /*
- * The notes that lead to the first one over @seq records: *ret_size is its size, *ret_line that of
- * the ledger which vouches for its key.
+ * The notes that lead to the first one over @least records: *ret_size is its size, *ret_line that
+ * of the ledger which vouches for its key.
  */
-static int find_notes(struct bytes text, uint64_t seq, json_t *notes, uint64_t *ret_size,
+static int find_notes(struct bytes text, uint64_t least, json_t *notes, uint64_t *ret_size,
 		      uint64_t *ret_line)
 {
 	struct ledger_line line;
@@ -58,9 +60,9 @@ static int find_notes(struct bytes text, uint64_t seq, json_t *notes, uint64_t *
 			json_array_clear(notes);
 			*ret_line = line.index;
 		}
-		if (note.opened[0] || note.has_next || note.size >= seq)
+		if (note.opened[0] || note.has_next || note.size >= least)
 			json_array_append_new(notes, json_stringn(begin, (size_t)length));
-		if (note.size >= seq) {
+		if (note.size >= least) {
 			*ret_size = note.size;
 			return 0;
 		}
@@ -82,14 +84,13 @@ static json_t *ledger_until(struct bytes text, uint64_t index)
 }
 
 struct proof {
-	struct merkle *tree;
-	uint8_t (*leaves)[HASH_SIZE];
-	json_t *record, *event; /* owned */
+	struct merkle_state before;   /* what is known of records that retention removed */
+	uint8_t (*leaves)[HASH_SIZE]; /* of those behind */
+	json_t *record, *event;	      /* owned */
 };
 
 static void cleanup_proof(struct proof *p)
 {
-	merkle_free(p->tree);
 	free(p->leaves);
 	json_decref(p->record);
 	json_decref(p->event);
@@ -118,38 +119,56 @@ static int read_leaves(struct proof *p, int dir_fd, uint64_t seq, uint64_t size)
 
 	if (r)
 		return r;
-	for (uint64_t n = 0; n < size; n++) {
-		if (reader_next(reader, &e) != READER_RECORD || e.seq != n + 1)
+	for (uint64_t n = 0; n < size;) {
+		if (reader_next(reader, &e) != READER_RECORD)
 			return -EBADMSG;
-		merkle_leaf(reader_payload(reader), p->leaves[n]);
-		merkle_add_leaf(p->tree, p->leaves[n]);
+		if (reader_removed(reader)) {
+			n = reader_removed(reader);
+			if (n != p->before.size)
+				return -EBADMSG;
+			continue;
+		}
+		if (e.seq != ++n)
+			return -EBADMSG;
+		if (n > p->before.size)
+			merkle_leaf(reader_payload(reader), p->leaves[n - 1 - p->before.size]);
 		r = e.seq == seq ? keep_record(p, reader, &e) : 0;
 		if (r)
 			return r;
 	}
-	return 0;
+	return p->record ? 0 : -ENODATA;
 }
 
 static json_t *path_json(struct proof *p, uint64_t seq, uint64_t size)
 {
 	uint8_t path[MERKLE_PATH_MAX][HASH_SIZE];
-	size_t length = merkle_prove((const uint8_t(*)[HASH_SIZE])p->leaves, size, seq - 1, path);
+	int length = merkle_prove_behind(&p->before, (const uint8_t(*)[HASH_SIZE])p->leaves, size,
+					 seq - 1, path);
 	json_t *array = json_array();
 
-	for (size_t i = 0; i < length; i++)
+	for (int i = 0; i < length; i++)
 		json_array_append_new(array, base64_json(path[i], HASH_SIZE));
 	return array;
 }
 
+/* What is known of records that retention removed. 0; -ENXIO: @seq is one of them; or -errno. */
+static int read_before(struct proof *p, int dir_fd, uint64_t seq)
+{
+	struct front front;
+	int r = front_read(dir_fd, &front);
+
+	if (r == -ENOENT)
+		return 0;
+	if (r == 0)
+		r = turns_find(dir_fd, front.last, &p->before);
+	return r < 0 ? r : seq > 1 && seq <= front.last ? -ENXIO : 0;
+}
+
 static int make(struct proof *p, int dir_fd, uint64_t seq, uint64_t size)
 {
-	int r = merkle_new(&p->tree);
-
-	if (r)
-		return r;
-	if (size > LEAVES_MOST)
+	if (size - p->before.size > LEAVES_MOST)
 		return -EFBIG;
-	p->leaves = malloc(size * HASH_SIZE);
+	p->leaves = malloc((size - p->before.size + 1) * HASH_SIZE);
 	return p->leaves ? read_leaves(p, dir_fd, seq, size) : -ENOMEM;
 }
 
@@ -159,14 +178,18 @@ int proof_make(int dir_fd, int ledger_fd, const char *ledger_name, uint64_t seq,
 	cleanup(json) json_t *notes = json_array(), *lines = NULL;
 	cleanup(proof) struct proof p = {0};
 	size_t checkpoints_size, ledger_size;
-	uint64_t size = 0, line = 0;
+	uint64_t size = 0, line = 0, least;
 	int r = file_read(dir_fd, CHECKPOINTS_FILE, CHECKPOINTS_MOST, &checkpoints,
 			  &checkpoints_size);
 
 	if (!r)
 		r = file_read(ledger_fd, ledger_name, LEDGER_MOST, &ledger, &ledger_size);
 	if (!r)
-		r = seq ? find_notes((struct bytes){checkpoints, checkpoints_size}, seq, notes,
+		r = read_before(&p, dir_fd, seq);
+	/* Within what is gone there is no tree any more. */
+	least = seq > p.before.size ? seq : p.before.size;
+	if (!r)
+		r = seq ? find_notes((struct bytes){checkpoints, checkpoints_size}, least, notes,
 				     &size, &line)
 			: -ENODATA;
 	if (!r)

@@ -93,13 +93,34 @@ const struct book_line *removal_of(const struct book *book, const char *id)
 	return NULL;
 }
 
+const struct book_line *trim_of(const struct book *book, const char *name,
+				const uint8_t act[HASH_SIZE])
+{
+	for (size_t i = book->count; i--;) {
+		const struct ledger_line *line = &book->lines[i].line;
+
+		if (line->kind == LEDGER_TRIM && !strcmp(line->name, name) &&
+		    !memcmp(line->detail, act, HASH_SIZE))
+			return &book->lines[i];
+	}
+	return NULL;
+}
+
+void removal_time(const struct ledger_line *line, char ret_text[32])
+{
+	time_t seconds = (time_t)(line->time_ns / 1000000000);
+	struct tm tm;
+
+	ret_text[0] = 0;
+	if (gmtime_r(&seconds, &tm))
+		strftime(ret_text, 32, "%Y-%m-%dT%H:%M:%SZ", &tm);
+}
+
 bool removals_judge(const struct removals *r, const struct book *book, const char *name,
 		    struct verify_result *result)
 {
 	const struct book_line *line = removal_of(book, session_of(name));
-	time_t seconds = line ? (time_t)(line->line.time_ns / 1000000000) : 0;
-	char when[32] = "";
-	struct tm tm;
+	char when[32];
 
 	if (!line)
 		return false;
@@ -110,8 +131,7 @@ bool removals_judge(const struct removals *r, const struct book *book, const cha
 			     "by whom and why is gone");
 		return true;
 	}
-	if (gmtime_r(&seconds, &tm))
-		strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	removal_time(&line->line, when);
 	verify_judge(result, VERIFY_INCOMPLETE,
 		     "removed by retention, as recorded: line %" PRIu64 " of the ledger, %s",
 		     line->line.index + 1, when);

@@ -29,6 +29,12 @@ void removals_judge_acts(const struct removals *r, struct verify_result *result)
 
 /* The removal that @book knows of session @id, or NULL. */
 const struct book_line *removal_of(const struct book *book, const char *id);
+/* The line of @book that says of @name (HOST/SESSION) that its first segments were removed, by the
+ * act of the hash @act; NULL: none does. */
+const struct book_line *trim_of(const struct book *book, const char *name,
+				const uint8_t act[HASH_SIZE]);
+/* When a line of the ledger was written: "2026-01-02T03:04:05Z". */
+void removal_time(const struct ledger_line *line, char ret_text[32]);
 
 /*
  * Of a record @id that is not there, all that its host knows. 0; -ENOENT: nothing of its removal;

@@ -4,19 +4,36 @@
 #include "signings.h"
 
 #include "../supervisor/record/checkpoints.h"
-#include "file_text.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
-#define TEXT_MOST (1u << 30)
+/* What the file has behind what was read of it. False: nothing. */
+static bool read_more(struct signings *s)
+{
+	ssize_t n;
+
+	memmove(s->text, s->text + s->at, s->size - s->at);
+	s->size -= s->at;
+	s->at = 0;
+	n = s->fd < 0 ? 0 : pread(s->fd, s->text + s->size, sizeof(s->text) - s->size, s->read);
+	if (n <= 0)
+		return false;
+	s->size += (size_t)n;
+	s->read += n;
+	return true;
+}
 
 static void read_note(struct signings *s)
 {
-	struct bytes rest = {s->text + s->at, s->size - s->at};
-	int length = rest.size ? note_read(rest, &s->note) : -ENODATA;
+	int length;
 
+	do
+		length = note_read((struct bytes){s->text + s->at, s->size - s->at}, &s->note);
+	while (length == -ENODATA && read_more(s));
 	s->has_note = length > 0;
 	if (!s->has_note)
 		return;
@@ -28,25 +45,26 @@ static void read_note(struct signings *s)
 
 int signings_open(int dir_fd, struct signings *ret_signings)
 {
-	struct signings s = {0};
-	int r = file_read(dir_fd, CHECKPOINTS_FILE, TEXT_MOST, &s.text, &s.size);
+	int fd = openat(dir_fd, CHECKPOINTS_FILE,
+			O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
-	if (r && r != -ENOENT)
-		return r;
-	s.is_given = true;
-	*ret_signings = s;
+	if (fd < 0 && errno != ENOENT)
+		return -errno;
+	*ret_signings = SIGNINGS_NONE;
+	ret_signings->fd = fd;
 	return 0;
 }
 
 void signings_close(struct signings *s)
 {
-	free(s->text);
-	*s = (struct signings){0};
+	if (s->fd >= 0)
+		close(s->fd);
+	*s = SIGNINGS_NONE;
 }
 
 bool signings_next(struct signings *s, uint64_t seq, uint64_t boot_ns, struct event *ret_event)
 {
-	if (s->is_given)
+	if (s->is_given || !s->has_note)
 		read_note(s);
 	s->is_given = s->has_note && s->note.size <= seq;
 	if (!s->is_given)

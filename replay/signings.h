@@ -6,8 +6,12 @@
 
 #include "../supervisor/record/note.h"
 
+#include <sys/types.h>
+
 struct signings {
-	char *text; /* owned: the file of checkpoints */
+	int fd;			 /* the file of checkpoints; -1: there is none */
+	off_t read;		 /* so much of it stands in .text, or did */
+	char text[4 * NOTE_MAX]; /* what is being read */
 	size_t size, at;
 	struct note note;	 /* the next one */
 	bool has_note, is_given; /* it was; the next one has to be read */
@@ -15,12 +19,14 @@ struct signings {
 	size_t length; /* of its text, which ends at .at */
 };
 
-/* Those in @dir_fd that are there now. 0, also where nothing is signed, or -errno. */
+#define SIGNINGS_NONE ((struct signings){.fd = -1})
+
+/* Those in @dir_fd. 0, also where nothing is signed, or -errno. */
 int signings_open(int dir_fd, struct signings *ret_signings);
 void signings_close(struct signings *s);
 
 /*
  * The next one that is about records up to @seq alone, as an event at @boot_ns, which is valid
- * until the next call. False: there is none.
+ * until the next call. False: there is none now; the file may grow, and a later call looks again.
  */
 bool signings_next(struct signings *s, uint64_t seq, uint64_t boot_ns, struct event *ret_event);

@@ -9,10 +9,13 @@
 #include "verify.h"
 
 #include "../supervisor/record/cleanup.h"
+#include "../supervisor/record/front.h"
 #include "../supervisor/record/merkle.h"
 #include "../supervisor/record/reader.h"
 #include "../supervisor/record/segment.h"
+#include "../supervisor/record/turns.h"
 #include "marks.h"
+#include "removals.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,6 +31,7 @@ struct check {
 	struct marks marks;
 	size_t mark, block_mark; /* the next to hold the tree and the chain of blocks against */
 	struct merkle *tree;
+	int dir_fd;
 	struct reader *reader;
 	bool has_damage;  /* of a place that cannot be read; not declared yet */
 	bool expects_gap; /* the next record has to declare it */
@@ -35,6 +39,7 @@ struct check {
 	bool has_bad_block;
 	enum event_kind last_kind;
 	uint64_t last_good; /* size of the last mark that the tree agreed with */
+	uint8_t first_leaf[HASH_SIZE];
 };
 
 bool verdict_is_worse(enum verdict one, enum verdict other)
@@ -154,8 +159,91 @@ static void copy_hash(const struct event *e, enum event_field field, char ret_ha
 		snprintf(ret_hash, 65, "%.64s", (const char *)text.data);
 }
 
+/* ---- what retention removed ---- */
+
+/* The mark at the border behind the front, which has what is known of all before. */
+static const struct mark *border_of(struct check *c, const struct front *front)
+{
+	for (size_t i = c->mark; i < c->marks.count; i++)
+		if (front->has_note && !memcmp(c->marks.list[i].hash, front->note, HASH_SIZE))
+			return c->marks.list[i].size == front->last ? &c->marks.list[i] : NULL;
+	return NULL;
+}
+
+/* The state that was kept is that of the records that were signed, and the first one is of them. */
+static bool load_state(struct check *c, const struct front *front, const struct mark *border,
+		       int dir_fd)
+{
+	struct merkle_state state;
+	bool has_first = merkle_size(c->tree) == 1;
+	uint8_t root[HASH_SIZE];
+
+	if (merkle_size(c->tree) > front->last || turns_find(dir_fd, front->last, &state) < 0 ||
+	    !merkle_load(c->tree, &state))
+		return false;
+	merkle_root(c->tree, root);
+	return !memcmp(root, border->root, HASH_SIZE) &&
+	       (!has_first || merkle_is_first(&state, c->first_leaf));
+}
+
+/* The ledger has to know of it. */
+static void judge_removal(struct check *c, const struct front *front, const struct mark *border)
+{
+	const struct book_line *line =
+		c->options->book ? trim_of(c->options->book, c->result->origin, front->hash) : NULL;
+	char when[32];
+
+	if (!c->options->book || !c->options->book->count) {
+		verify_judge(c->result, VERIFY_UNKNOWN,
+			     "there is no ledger that knows whether retention removed its first "
+			     "records");
+		return;
+	}
+	if (!line) {
+		verify_judge(c->result, VERIFY_TAMPERED,
+			     "its first segments are gone, and the ledger knows of no removal");
+		return;
+	}
+	if (!line->is_trusted)
+		verify_judge(c->result, VERIFY_UNKNOWN,
+			     "no key was given that vouches for the removal of its first records");
+	if (line->line.time_ns > border->time_ns)
+		c->result->removed_kept_ns = line->line.time_ns - border->time_ns;
+	removal_time(&line->line, when);
+	verify_judge(c->result, VERIFY_INCOMPLETE,
+		     "the records up to %" PRIu64 " were removed by retention, as recorded: line "
+		     "%" PRIu64 " of the ledger, %s",
+		     front->last, line->line.index + 1, when);
+}
+
+static void take_removed(struct check *c)
+{
+	const struct mark *border;
+	struct front front;
+
+	if (front_read(c->dir_fd, &front) < 0)
+		return; /* it was there a moment ago: what follows tells */
+	border = border_of(c, &front);
+	if (!border || !load_state(c, &front, border, c->dir_fd)) {
+		bad_records(c, c->last_good + 1, front.last,
+			    "what is kept of records that retention removed is not what was "
+			    "signed");
+		return;
+	}
+	while (c->mark < c->marks.count && c->marks.list[c->mark].size <= front.last)
+		c->mark++;
+	c->last_good = c->result->removed = front.last;
+	judge_removal(c, &front, border);
+}
+
 static void take_record(struct check *c, const struct event *e)
 {
+	if (reader_removed(c->reader)) {
+		take_removed(c);
+		return;
+	}
+	if (e->seq == 1)
+		merkle_leaf(reader_payload(c->reader), c->first_leaf);
 	if (e->kind == EVENT_session_start) {
 		copy_hash(e, FIELD_policy_sha256, c->result->policy_sha256);
 		copy_hash(e, FIELD_redact_rules_sha256, c->result->redact_rules_sha256);
@@ -407,6 +495,7 @@ static int check_journal(struct check *c, int dir_fd)
 {
 	int r = reader_open(dir_fd, &c->reader);
 
+	c->dir_fd = dir_fd;
 	if (r == -ENOENT) {
 		if (c->marks.count && c->marks.list[c->marks.count - 1].size)
 			verify_judge(c->result, VERIFY_TAMPERED, "the journal is gone");

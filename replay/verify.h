@@ -37,6 +37,8 @@ struct verify_result {
 	uint64_t offset;
 	uint64_t records, signed_records, checkpoints, keys, generations;
 	uint64_t gaps, lost;
+	uint64_t removed; /* the last of the first records, which retention removed as recorded */
+	uint64_t removed_kept_ns; /* how long it was kept at least */
 	bool is_ended, is_live;
 	char origin[LEDGER_NAME_MAX];
 	uint8_t root[HASH_SIZE]; /* of the last checkpoint */

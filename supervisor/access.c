@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <string.h>
 
-#define QUERY_MOST 4096
 #define GROUPS_MOST 1024
 
 /* Who cannot read records cannot fill the ledger with readings either. */
@@ -40,7 +39,7 @@ static bool is_record(const struct host *h, const char *id)
 				    faccessat(h->sessions_fd, id, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
 }
 
-static int note_access(struct client *c, const char *id, struct bytes query, struct fault *f)
+int access_note(struct client *c, const char *id, struct bytes query, struct fault *f)
 {
 	const struct clerk_client client = {.uid = c->who.uid, .by = "user"};
 	struct clerk *clerk = NULL;
@@ -70,12 +69,12 @@ void access_serve(struct client *c, struct control_message *m)
 	}
 	if (!id || !is_record(c->host, id) ||
 	    control_get_bytes(json_object_get(m->body, "query"), &query, &size) < 0 ||
-	    size > QUERY_MOST) {
+	    size > ACCESS_QUERY_MOST) {
 		client_refuse(c, "bad_request",
 			      "session: allowed: the id of a record, or -; query: 4096 bytes");
 		return;
 	}
-	r = note_access(c, id, (struct bytes){query, size}, &f);
+	r = access_note(c, id, (struct bytes){query, size}, &f);
 	if (r < 0)
 		client_refuse(c, f.code ? f.code : "failed", f.text);
 	else

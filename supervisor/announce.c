@@ -6,21 +6,17 @@
 
 #include "clerk.h"
 #include "connection.h"
-#include "control.h"
 #include "record/cleanup.h"
-#include "record/jansson_cleanup.h"
 #include "record/store.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <string.h>
 
-#define ANSWER_MS 60000
 #define QUERY_MOST 4096
 #define STATUS_REFUSED 1
 
-static const char *state_of(const struct command *c, const void *values)
+const char *announce_state(const struct command *c, const void *values)
 {
 	for (const struct command_option *o = c->options; o && o->name; o++) {
 		const char *state;
@@ -33,8 +29,7 @@ static const char *state_of(const struct command *c, const void *values)
 	return NULL;
 }
 
-/* Connect to the vitrined that serves the directory. -ENOENT: none does. */
-static int connect_to(int state_fd, int *ret_socket)
+int announce_connect(int state_fd, int *ret_socket)
 {
 	char path[64];
 	int r;
@@ -44,8 +39,7 @@ static int connect_to(int state_fd, int *ret_socket)
 	return r == -ECONNREFUSED || r == -EACCES || r == -EPERM ? -ENOENT : r;
 }
 
-static void write_query(const struct command *c, int count, char **arguments, char *text,
-			size_t room)
+void announce_query(const struct command *c, int count, char **arguments, char *text, size_t room)
 {
 	size_t length = (size_t)snprintf(text, room, "%s", c->name);
 
@@ -91,33 +85,24 @@ static int write_down(const char *state, const char *id, const char *query, char
 	return r;
 }
 
-static bool is_path(const char *what)
+bool announce_is_path(const char *what)
 {
 	size_t length = strlen(what);
 
 	return strchr(what, '/') || (length > 4 && !strcmp(what + length - 4, ".tar"));
 }
 
-static int ask(int socket, json_t *request, char *why, size_t room)
+int announce_named(const struct command *c)
 {
-	struct pollfd answer = {.fd = socket, .events = POLLIN};
-	struct control_message m;
-	int r = request ? control_send(socket, request, NULL, 0) : -ENOMEM;
-
-	snprintf(why, room, "vitrined does not answer");
-	if (r == 0)
-		r = poll(&answer, 1, ANSWER_MS) == 1 ? control_receive(socket, &m) : -ETIMEDOUT;
-	if (r < 0)
-		return r;
-	if (!json_is_true(json_object_get(m.body, "ok"))) {
-		const json_t *error = json_object_get(m.body, "error");
-		const char *text = json_string_value(json_object_get(error, "message"));
-
-		snprintf(why, room, "%s", text ? text : "vitrined refused");
-		r = -EACCES;
+	switch (c->reads) {
+	case COMMAND_READS_ONE:
+	case COMMAND_READS_UNTOLD:
+		return 1;
+	case COMMAND_READS_TWO:
+		return 2;
+	default:
+		return 0;
 	}
-	control_message_free(&m);
-	return r;
 }
 
 static int announce(const struct command *c, const char *state, const char *session, int count,
@@ -125,21 +110,26 @@ static int announce(const struct command *c, const char *state, const char *sess
 {
 	cleanup(close_fd) int state_fd = open(state, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	cleanup(close_fd) int socket = -1;
-	cleanup(json) json_t *request = NULL;
+	struct control_message answer = {0};
+	struct fault f = {0};
 	char query[QUERY_MOST], why[256], id[SESSION_ID_LENGTH + 1];
 	int r;
 
 	/* What cannot be found is said by the command. */
-	if (state_fd < 0 || connect_to(state_fd, &socket) < 0 ||
+	if (state_fd < 0 || announce_connect(state_fd, &socket) < 0 ||
 	    find_record(state_fd, session, id) < 0)
 		return 0;
-	write_query(c, count, arguments, query, sizeof(query));
+	announce_query(c, count, arguments, query, sizeof(query));
 	if (geteuid() == 0) {
 		r = write_down(state, id, query, why, sizeof(why));
 	} else {
-		request = json_pack("{s:s, s:s, s:o}", "request", "record.access", "session", id,
-				    "query", control_bytes(query, strlen(query)));
-		r = ask(socket, request, why, sizeof(why));
+		r = connection_ask(socket,
+				   json_pack("{s:s, s:s, s:o}", "request", "record.access",
+					     "session", id, "query",
+					     control_bytes(query, strlen(query))),
+				   &answer, &f);
+		control_message_free(&answer);
+		snprintf(why, sizeof(why), "%.*s", (int)sizeof(why) - 1, f.text);
 	}
 	if (r == 0)
 		return 0;
@@ -153,16 +143,17 @@ static int announce(const struct command *c, const char *state, const char *sess
 int announce_reading(const struct command *c, const void *values, int argument_count,
 		     char **arguments)
 {
-	const char *state = c->reads == COMMAND_READS_NOTHING ? NULL : state_of(c, values);
-	int named = c->reads == COMMAND_READS_ONE ? 1 : c->reads == COMMAND_READS_TWO ? 2 : 0;
-	int status = 0;
+	bool is_told = c->reads == COMMAND_READS_ONE || c->reads == COMMAND_READS_TWO ||
+		       c->reads == COMMAND_READS_ALL;
+	const char *state = is_told ? announce_state(c, values) : NULL;
+	int named = announce_named(c), status = 0;
 
 	if (!state)
 		return 0;
 	if (!named)
 		return announce(c, state, "-", argument_count, arguments);
 	for (int i = 0; i < named && i < argument_count && !status; i++) {
-		if (!is_path(arguments[i]))
+		if (!announce_is_path(arguments[i]))
 			status = announce(c, state, arguments[i], argument_count, arguments);
 	}
 	return status;

@@ -38,7 +38,7 @@ static int set_up_redaction(struct clerk *c, const char *state, struct fault *f)
 		json_pack("{s:s}", "state", realpath(state, path) ? path : state);
 	struct config config = {0};
 	uint8_t key[32];
-	int r = config_load(NULL, values, &config, f);
+	int r = config_load_kept(values, &config, f);
 
 	if (r == 0)
 		r = deployment_key_load(config.key_file, key, f);

@@ -6,6 +6,7 @@
 
 #include "access.h"
 #include "grant.h"
+#include "lend.h"
 #include "pool.h"
 #include "record/jansson_cleanup.h"
 
@@ -18,14 +19,19 @@
 #define STREAMS 3
 #define FIRST_EXEC 1 /* the command that is meant where none is named */
 
-void client_send(struct client *c, json_t *message)
+void client_send_fds(struct client *c, json_t *message, const int *fds, size_t fd_count)
 {
 	cleanup(json) json_t *owned = message;
 
 	if (!owned)
 		return;
-	if (control_send(c->socket, owned, NULL, 0) < 0)
+	if (control_send(c->socket, owned, fds, fd_count) < 0)
 		shutdown(c->socket, SHUT_RDWR);
+}
+
+void client_send(struct client *c, json_t *message)
+{
+	client_send_fds(c, message, NULL, 0);
 }
 
 void client_refuse(struct client *c, const char *code, const char *text)
@@ -326,8 +332,9 @@ static const struct {
 	{"session.run", ROLE_GRANTED, serve_run},     {"session.start", ROLE_GRANTED, serve_start},
 	{"exec.run", ROLE_OWNER, client_serve_exec},  {"session.signal", ROLE_OWNER, serve_signal},
 	{"session.kill", ROLE_OWNER, serve_kill},     {"exec.resize", ROLE_OWNER, serve_resize},
-	{"record.access", ROLE_READER, access_serve}, {"session.list", ROLE_ANYBODY, serve_list},
-	{"daemon.info", ROLE_ANYBODY, serve_info},
+	{"record.access", ROLE_READER, access_serve}, {"record.list", ROLE_ANYBODY, lend_list},
+	{"record.open", ROLE_OWNER, lend_open},	      {"record.more", ROLE_OWNER, lend_more},
+	{"session.list", ROLE_ANYBODY, serve_list},   {"daemon.info", ROLE_ANYBODY, serve_info},
 };
 
 void client_serve(struct client *c, struct control_message *m)

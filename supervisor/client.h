@@ -15,6 +15,7 @@ struct client {
 	struct ucred who; /* as the kernel knows the other end */
 	sd_event_source *source;
 	char session[SESSION_ID_LENGTH + 1]; /* the session that it started and that still lives */
+	char reads[SESSION_ID_LENGTH + 1];   /* the record that is lent to it (lend.h) */
 	char exec_session[SESSION_ID_LENGTH + 1]; /* the session of its command */
 	uint32_t exec;			    /* the command that it gave to a session; 0: none */
 	bool is_answered, is_exec_answered; /* what it started has its answer */
@@ -23,6 +24,7 @@ struct client {
 /* Send a message to the client (its reference is taken). A client that does not read is dropped by
  * the next event on its socket. */
 void client_send(struct client *c, json_t *message);
+void client_send_fds(struct client *c, json_t *message, const int *fds, size_t fd_count);
 void client_refuse(struct client *c, const char *code, const char *text);
 
 /* The session that the request names, if the client may have it; else it is refused. */

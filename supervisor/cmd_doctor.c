@@ -3,6 +3,7 @@
  */
 #include "doctor.h"
 #include "doctor_report.h"
+#include "place.h"
 #include "record/command.h"
 #include "record/jansson_cleanup.h"
 #include "record/store.h"
@@ -41,8 +42,11 @@ static void print_finding(const char *name, const struct finding *f)
 static int doctor_run(const void *values, int argument_count, char **arguments)
 {
 	const struct doctor_options *o = values;
+	cleanup(place) struct place place;
+
+	place_read(&place);
 	const struct doctor_subject subject = {
-		.state = o->state ? o->state : STORE_DEFAULT_STATE,
+		.state = o->state ? o->state : place.state,
 		.workspace = argument_count > 0 ? arguments[0] : ".",
 		.is_root = geteuid() == 0,
 	};

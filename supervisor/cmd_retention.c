@@ -65,6 +65,7 @@ static void write_item(const struct retention_options *o, const struct retention
 {
 	const struct printable printable = printable_for(stdout, 60);
 	const struct manifest *m = &item->manifest;
+	const struct trim_border *part = item->part;
 
 	if (o->json) {
 		cleanup(json) json_t *line =
@@ -72,6 +73,12 @@ static void write_item(const struct retention_options *o, const struct retention
 				  m->name, "goes", item->goes, "reason", item->reason, "bytes",
 				  (json_int_t)item->bytes, "records", (json_int_t)m->records);
 
+		if (part) {
+			json_object_set_new(line, "segments", json_integer(part->segments));
+			json_object_set_new(line, "last", json_integer((json_int_t)part->last));
+			json_object_set_new(line, "going_bytes",
+					    json_integer((json_int_t)part->bytes));
+		}
 		if (item->ended_ns)
 			json_object_set_new(line, "ended_ns",
 					    json_integer((json_int_t)item->ended_ns));
@@ -84,7 +91,11 @@ static void write_item(const struct retention_options *o, const struct retention
 		clerk_write_time(stdout, item->ended_ns);
 	else
 		printf("%-20s", "-");
-	printf("  %" PRIu64 " bytes  %s", item->bytes, item->reason);
+	printf("  %" PRIu64 " bytes  %s", part ? part->bytes : item->bytes, item->reason);
+	if (part)
+		printf(": its segments before %06u.vtj alone, with the records up to %" PRIu64
+		       " of %" PRIu64 " bytes",
+		       part->segments, part->last, item->bytes);
 	if (m->name) {
 		fputs("  ", stdout);
 		printable_text(stdout, &printable, bytes_of(m->name));
@@ -117,7 +128,8 @@ static int remove_item(const struct retention_options *o, int state_fd,
 		return fail(item->manifest.id, r == -EAGAIN  ? "somebody writes in it now"
 					       : r == -EBUSY ? "it was held meanwhile"
 							     : strerror(-r));
-	retention_empty(state_fd, item->manifest.id);
+	if (!item->part)
+		retention_empty(state_fd, item->manifest.id);
 	return 0;
 }
 
@@ -235,13 +247,16 @@ const struct command command_retention = {
 	.values_size = sizeof(struct retention_options),
 	.defaults = &(const struct retention_options){.state = STORE_DEFAULT_STATE},
 	.description =
-		"Removes whole records of sessions that have ended: by age since their end, as the ledger of the host knows it, and "
-		"by the size of all. What is held (vitrine-hold(1)) stays, and what has not ended. Before a record goes, an act is "
+		"Removes records of sessions that have ended: by age since their end, as the ledger of the host knows it, and "
+		"by the size of all. What is held (vitrine-hold(1)) stays. Of a session that still runs, and of one that began longer "
+		"ago than it ended, the first segments go: whole files of its journal of which a checkpoint signs what was in them. "
+		"The first record, which says what the session was, and what it takes to verify the others stay. Before a record goes, an act is "
 		"written to <state>/acts and signed by the ledger: which record, how many events, the hash of its last checkpoint, who, "
 		"when and why. Its signed checkpoints stay in <state>/removed, so that proofs of single events, and what was sent "
 		"elsewhere, can still be verified.\n\n"
-		"vitrine verify then says of the session that it was removed by retention, as recorded (2); a record that is gone "
-		"without such an act was tampered with (1). A sink that vitrine-export had not sent everything to gets a gap.\n\n"
+		"vitrine verify then says of the session, or of its first records, that they were removed by retention, as recorded (2); "
+		"what is gone without such an act was tampered with (1). All commands tell a gap in place of segments that went, and "
+		"so does vitrine-export to a sink that it had not sent everything to.\n\n"
 		"vitrined does the same once an hour where its configuration has retention_days or retention_bytes.",
 	.sections = (const struct command_section[]){
 		{"EXIT STATUS", "0, 1 when something could not be removed, 2 for a bad command line."},

@@ -1,6 +1,7 @@
 /*
  * vitrine template: the root file systems that sessions start from.
  */
+#include "place.h"
 #include "record/command.h"
 #include "record/jansson_cleanup.h"
 #include "record/printable.h"
@@ -130,7 +131,10 @@ static const struct act {
 static int template_run(const void *values, int argument_count, char **arguments)
 {
 	const struct template_options *o = values;
-	const char *state = o->state ? o->state : STORE_DEFAULT_STATE;
+	cleanup(place) struct place place;
+
+	place_read(&place);
+	const char *state = o->state ? o->state : place.state;
 
 	for (size_t i = 0; i < sizeof(acts) / sizeof(acts[0]); i++) {
 		cleanup(close_fd) int store_fd = -1;

@@ -5,6 +5,9 @@
 #include "../exporters/commands.h"
 #include "../replay/commands.h"
 #include "announce.h"
+#include "borrow.h"
+#include "place.h"
+#include "record/cleanup.h"
 #include "record/manual.h"
 
 #include <string.h>
@@ -23,6 +26,22 @@ extern const struct command command_doctor;
 extern const struct command command_help;
 extern const struct command command_version;
 
+/* What is borrowed was written down by who lends it. */
+static int before_reading(const struct command *c, void *values, int argument_count,
+			  char **arguments, void **ret_kept)
+{
+	struct borrowed *borrowed = NULL;
+	int status = borrow(c, values, argument_count, arguments, &borrowed);
+
+	*ret_kept = borrowed;
+	return status || borrowed ? status : announce_reading(c, values, argument_count, arguments);
+}
+
+static void after_reading(void *kept)
+{
+	borrow_end(kept);
+}
+
 /* clang-format off */
 static const struct program vitrine = {
 	.name = "vitrine",
@@ -33,7 +52,11 @@ static const struct program vitrine = {
 		"program can neither miss, bend nor erase: the kernel and the supervisor see, nothing inside the "
 		"session writes.\n\n"
 		"A session is one run. Its record is a journal of events below the state directory; it can be read "
-		"while the session runs and afterwards, without a daemon.",
+		"while the session runs and afterwards, without a daemon.\n\n"
+		"Records are read by root and by the group that readers_group of vitrined(8) names. Where vitrined serves the state "
+		"directory, a user reads the records of his own sessions too, with all of these commands: vitrined lends the files, "
+		"which are copied below $TMPDIR as long as the command runs, and writes down that they were read. Notes about them "
+		"stand in $XDG_STATE_HOME/vitrine/notes (~/.local/state/vitrine/notes).",
 	.commands = (const struct command *const[]){
 		&command_run, &command_start, &command_exec, &command_kill, &command_ps, &command_show, &command_replay, &command_tree,
 		&command_files, &command_hosts, &command_lineage, &command_diff, &command_stats, &command_report, &command_search,
@@ -42,7 +65,8 @@ static const struct program vitrine = {
 		&command_verify, &command_keys, &command_prove, &command_bundle, &command_import, &command_hold, &command_retention, &command_compliance,
 		&command_template, &command_seccomp, &command_doctor,
 		&command_help, &command_version, NULL},
-	.before = announce_reading,
+	.before = before_reading,
+	.after = after_reading,
 	.sections = (const struct command_section[]){
 		{"EXAMPLES",
 		 "Run a build in a session of its own, and read what it did.\n\n"
@@ -52,7 +76,11 @@ static const struct program vitrine = {
 		 "  vitrine ps\n"
 		 "  vitrine show last"},
 		{"FILES",
-		 "/var/lib/vitrine: the state directory, with one directory for each session below sessions/."},
+		 "/var/lib/vitrine: the state directory, with one directory for each session below sessions/.\n\n"
+		 "/etc/vitrine/vitrined.json: the configuration of vitrined(8); its state and socket are the defaults of --state and "
+		 "--socket, for whoever may read it.\n\n"
+		 "<state>/settings.json: what the vitrined that serves a state directory was told of key_file, readers_group and "
+		 "recorder_user, so that commands and a vitrine run without it do the same."},
 		{0},
 	},
 };
@@ -124,5 +152,11 @@ const struct command command_version = {
 
 int main(int argc, char **argv)
 {
-	return program_main(&vitrine, argc, argv);
+	cleanup(place) struct place place;
+	struct program here = vitrine;
+
+	place_read(&place);
+	here.defaults = (const struct command_default[]){
+		{"state", place.state}, {"socket", place.socket}, {NULL, NULL}};
+	return program_main(&here, argc, argv);
 }

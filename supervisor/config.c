@@ -3,10 +3,15 @@
 
 #include "control.h"
 #include "record/cleanup.h"
+#include "record/jansson_cleanup.h"
 #include "record/store.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const char *const log_levels[] = {"notice", "debug", NULL};
 
@@ -65,17 +70,23 @@ static void cleanup_config(struct config *c)
 	config_free(c);
 }
 
+/* "<state>.key" */
+static json_t *key_beside(const char *state)
+{
+	size_t length = strlen(state);
+
+	while (length > 1 && state[length - 1] == '/')
+		length--;
+	return json_sprintf("%.*s.key", (int)length, state);
+}
+
 static int name_key_file(json_t *values)
 {
 	const char *state = json_string_value(json_object_get(values, "state"));
-	size_t length = strlen(state);
 
 	if (json_object_get(values, "key_file"))
 		return 0;
-	while (length > 1 && state[length - 1] == '/')
-		length--;
-	return json_object_set_new(values, "key_file",
-				   json_sprintf("%.*s.key", (int)length, state));
+	return json_object_set_new(values, "key_file", key_beside(state));
 }
 
 static void borrow_values(struct config *c)
@@ -98,6 +109,28 @@ static void borrow_values(struct config *c)
 	c->sessions_max = json_integer_value(json_object_get(c->values, "sessions_max"));
 }
 
+/* Put @overrides over the values of @c and the defaults under them, and hand it over. */
+static int complete(struct config *c, const json_t *overrides, struct config *ret_config,
+		    struct fault *ret_fault)
+{
+	int r = settings_check(config_settings, overrides, ret_fault);
+	if (r < 0)
+		return r;
+
+	if (!c->values || json_object_update(c->values, (json_t *)overrides) < 0 ||
+	    settings_complete(config_settings, c->values) < 0 || name_key_file(c->values) < 0)
+		return fault_set(ret_fault, -ENOMEM, "no_memory", "out of memory");
+	borrow_values(c);
+	if (c->ring_bytes & (c->ring_bytes - 1))
+		return fault_set(ret_fault, -EINVAL, "bad_setting",
+				 "ring_bytes: %llu: bad value; allowed: a power of two",
+				 (unsigned long long)c->ring_bytes);
+
+	*ret_config = *c;
+	*c = (struct config){0};
+	return 0;
+}
+
 int config_load(const char *file, const json_t *overrides, struct config *ret_config,
 		struct fault *ret_fault)
 {
@@ -110,20 +143,88 @@ int config_load(const char *file, const json_t *overrides, struct config *ret_co
 	} else {
 		c.values = json_object();
 	}
-	int r = settings_check(config_settings, overrides, ret_fault);
-	if (r < 0)
-		return r;
+	return complete(&c, overrides, ret_config, ret_fault);
+}
 
-	if (json_object_update(c.values, (json_t *)overrides) < 0 ||
-	    settings_complete(config_settings, c.values) < 0 || name_key_file(c.values) < 0)
-		return fault_set(ret_fault, -ENOMEM, "no_memory", "out of memory");
-	borrow_values(&c);
-	if (c.ring_bytes & (c.ring_bytes - 1))
-		return fault_set(ret_fault, -EINVAL, "bad_setting",
-				 "ring_bytes: %llu: bad value; allowed: a power of two",
-				 (unsigned long long)c.ring_bytes);
+/* ---- what is kept ---- */
 
-	*ret_config = c;
-	c = (struct config){0};
+static bool is_kept(const char *name)
+{
+	return !strcmp(name, "key_file") || !strcmp(name, "readers_group") ||
+	       !strcmp(name, "recorder_user");
+}
+
+/* Those of @c that are to be kept, without their defaults. NULL: out of memory. */
+static json_t *kept_of(const struct config *c)
+{
+	cleanup(json) json_t *kept = json_object(), *usual = json_object();
+	const struct setting *s = config_settings;
+
+	if (!kept || settings_complete(config_settings, usual) < 0 ||
+	    json_object_set_new(usual, "key_file", key_beside(c->state)) < 0)
+		return NULL;
+	for (; s->name; s++) {
+		json_t *value = json_object_get(c->values, s->name);
+
+		if (is_kept(s->name) && !json_equal(value, json_object_get(usual, s->name)) &&
+		    json_object_set(kept, s->name, value) < 0)
+			return NULL;
+	}
+	return json_incref(kept);
+}
+
+static int write_kept(int state_fd, const json_t *kept)
+{
+	cleanup(free) char *text = json_dumps(kept, JSON_INDENT(2) | JSON_SORT_KEYS);
+	cleanup(close_fd) int fd =
+		openat(state_fd, CONFIG_KEPT ".tmp",
+		       O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (!text)
+		return -ENOMEM;
+	if (fd < 0 || dprintf(fd, "%s\n", text) < 0 || fsync(fd) < 0 ||
+	    renameat(state_fd, CONFIG_KEPT ".tmp", state_fd, CONFIG_KEPT) < 0)
+		return -errno;
 	return 0;
+}
+
+int config_keep(int state_fd, const struct config *c)
+{
+	cleanup(json) json_t *kept = kept_of(c);
+
+	if (!kept)
+		return -ENOMEM;
+	if (json_object_size(kept))
+		return write_kept(state_fd, kept);
+	return unlinkat(state_fd, CONFIG_KEPT, 0) < 0 && errno != ENOENT ? -errno : 0;
+}
+
+/* What @state keeps, if there is anything; who may write there but root could name another key. */
+static int read_kept(const char *state, json_t **ret_values, struct fault *f)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	if (snprintf(path, sizeof(path), "%s/" CONFIG_KEPT, state) >= (int)sizeof(path))
+		return fault_set(f, -ENAMETOOLONG, "state", "%s: name is too long", state);
+	if (lstat(path, &st) < 0 && errno == ENOENT) {
+		*ret_values = json_object();
+		return 0;
+	}
+	if (lstat(path, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
+	    (st.st_mode & 022))
+		return fault_set(f, -EPERM, "state",
+				 "%s: has to be a file that belongs to root and is writable by "
+				 "nobody else; start vitrined, which writes it anew, or remove it",
+				 path);
+	return settings_read(config_settings, path, ret_values, f);
+}
+
+int config_load_kept(const json_t *overrides, struct config *ret_config, struct fault *ret_fault)
+{
+	const char *state = json_string_value(json_object_get(overrides, "state"));
+	cleanup(config) struct config c = {0};
+	int r = read_kept(state ? state : STORE_DEFAULT_STATE, &c.values, ret_fault);
+
+	return r < 0 ? r : complete(&c, overrides, ret_config, ret_fault);
 }

@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+#define CONFIG_FILE "/etc/vitrine/vitrined.json" /* of the host's own vitrined */
+
 extern const struct setting config_settings[];
 
 struct config {
@@ -32,3 +34,15 @@ struct config {
 int config_load(const char *file, const json_t *overrides, struct config *ret_config,
 		struct fault *ret_fault);
 void config_free(struct config *c);
+
+/*
+ * What the vitrined that serves a state directory was told of its records (key_file, readers_group,
+ * recorder_user) stands in <state>/settings.json as far as it is not the default, so that whoever
+ * works there without it does the same.
+ */
+#define CONFIG_KEPT "settings.json"
+
+/* Write it. 0 or -errno. */
+int config_keep(int state_fd, const struct config *c);
+/* As config_load without a file, but what is kept in the state directory lies under @overrides. */
+int config_load_kept(const json_t *overrides, struct config *ret_config, struct fault *ret_fault);

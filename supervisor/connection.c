@@ -5,16 +5,19 @@
 #include "connection.h"
 
 #include "control.h"
+#include "place.h"
 #include "record/cleanup.h"
 #include "record/install.h"
-#include "record/store.h"
+#include "record/jansson_cleanup.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
 #define STOP_TIMEOUT_MS 60000
+#define ANSWER_MS 60000
 
 int connection_connect(const char *path, int *ret_socket)
 {
@@ -32,12 +35,45 @@ int connection_connect(const char *path, int *ret_socket)
 	return 0;
 }
 
-static int start_private(const struct connection_options *o, struct connection *ret_connection,
-			 struct fault *f)
+/* The codes of refusals that who asks may act upon. */
+static const char *known_code(const char *code)
+{
+	static const char *const codes[] = {"forbidden", "capacity", "bad_request"};
+
+	for (size_t i = 0; code && i < sizeof(codes) / sizeof(*codes); i++)
+		if (!strcmp(codes[i], code))
+			return codes[i];
+	return "refused";
+}
+
+int connection_ask(int socket, json_t *request, struct control_message *ret_answer, struct fault *f)
+{
+	cleanup(json) json_t *owned = request;
+	struct pollfd answer = {.fd = socket, .events = POLLIN};
+	struct control_message m;
+	int r = owned ? control_send(socket, owned, NULL, 0) : -ENOMEM;
+
+	if (r == 0)
+		r = poll(&answer, 1, ANSWER_MS) == 1 ? control_receive(socket, &m) : -ETIMEDOUT;
+	if (r < 0)
+		return fault_set(f, r, "daemon", "vitrined does not answer: %s", strerror(-r));
+	if (json_is_true(json_object_get(m.body, "ok"))) {
+		*ret_answer = m;
+		return 0;
+	}
+	const json_t *error = json_object_get(m.body, "error");
+	const char *text = json_string_value(json_object_get(error, "message"));
+	fault_say(f, known_code(json_string_value(json_object_get(error, "code"))), "%s",
+		  text ? text : "vitrined refused");
+	control_message_free(&m);
+	return -EREMOTEIO;
+}
+
+static int start_private(const struct connection_options *o, const char *usual_state,
+			 struct connection *ret_connection, struct fault *f)
 {
 	char dir[PATH_MAX], bytes[32];
-	const char *arguments[8] = {"--private", "--state",
-				    o->state ? o->state : STORE_DEFAULT_STATE};
+	const char *arguments[8] = {"--private", "--state", o->state ? o->state : usual_state};
 	struct connection c = CONNECTION_NONE;
 
 	size_t count = 3;
@@ -65,9 +101,12 @@ static int start_private(const struct connection_options *o, struct connection *
 int connection_open(const struct connection_options *o, struct connection *ret_connection,
 		    struct fault *f)
 {
-	const char *path = o->socket ? o->socket : CONTROL_SOCKET;
+	cleanup(place) struct place place;
 	struct connection c = CONNECTION_NONE;
 	int r = -ENOENT;
+
+	place_read(&place);
+	const char *path = o->socket ? o->socket : place.socket;
 
 	if (o->socket || !o->state)
 		r = connection_connect(path, &c.socket);
@@ -76,7 +115,7 @@ int connection_open(const struct connection_options *o, struct connection *ret_c
 		return 0;
 	}
 	if (geteuid() == 0 && !o->socket && (r == -ENOENT || r == -ECONNREFUSED))
-		return start_private(o, ret_connection, f);
+		return start_private(o, place.state, ret_connection, f);
 	if (r == -EACCES || r == -EPERM)
 		return fault_set(f, r, "no_daemon",
 				 "vitrined at %s may be used by root and its group alone, and you "

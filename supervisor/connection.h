@@ -2,6 +2,7 @@
 #pragma once
 
 #include "companion.h"
+#include "control.h"
 #include "fault.h"
 
 #include <stdbool.h>
@@ -26,6 +27,13 @@ struct connection_options {
 
 /* Connect to what listens at @path. 0 or -errno. */
 int connection_connect(const char *path, int *ret_socket);
+
+/*
+ * Send @request (its reference is taken) and wait for the answer, which is the caller's. 0;
+ * -EREMOTEIO: it was refused, and the fault has the code and the words; or -errno with a fault.
+ */
+int connection_ask(int socket, json_t *request, struct control_message *ret_answer,
+		   struct fault *ret_fault);
 
 /* 0 or -errno with a fault. */
 int connection_open(const struct connection_options *options, struct connection *ret_connection,

@@ -6,6 +6,7 @@
 
 #include "connection.h"
 #include "control.h"
+#include "place.h"
 #include "record/cleanup.h"
 #include "record/jansson_cleanup.h"
 
@@ -31,25 +32,16 @@ static int find_session(const char *state, const char *what, struct manifest *re
 					  : strerror(-r));
 }
 
-/* A message and its answer, owned by the caller. 0 or -errno with a fault. */
 int reach_ask(int socket, json_t *message, json_t **ret_answer, struct fault *f)
 {
-	cleanup(json) json_t *owned = message;
-	struct control_message m = {0};
-	int r = owned ? control_send(socket, owned, NULL, 0) : -ENOMEM;
+	struct control_message m;
+	int r = connection_ask(socket, message, &m, f);
 
-	if (r == 0)
-		r = control_receive(socket, &m);
 	if (r < 0)
-		return fault_set(f, r, "daemon", "vitrined: %s", strerror(-r));
+		return r;
 	*ret_answer = json_incref(m.body);
 	control_message_free(&m);
-
-	const json_t *error = json_object_get(*ret_answer, "error");
-	if (json_is_true(json_object_get(*ret_answer, "ok")))
-		return 0;
-	fault_say(f, "refused", "%s", json_string_value(json_object_get(error, "message")) ?: "?");
-	return -EREMOTEIO;
+	return 0;
 }
 
 /* A daemon that was named knows where it keeps its records. */
@@ -63,14 +55,15 @@ static int ask_state(int socket, json_t **ret_answer, const char **ret_state, st
 	return *ret_state ? 0 : fault_set(f, -EBADMSG, "daemon", "vitrined does not say its state");
 }
 
-static int connect_owner(const struct manifest *m, int *ret_socket, struct fault *f)
+static int connect_owner(const struct manifest *m, const struct place *usual, int *ret_socket,
+			 struct fault *f)
 {
 	char path[64];
 
 	snprintf(path, sizeof(path), CONTROL_PRIVATE_SOCKET, (long long)m->supervisor_pid);
 	int r = connection_connect(path, ret_socket);
 	if (r == -ENOENT || r == -ECONNREFUSED)
-		r = connection_connect(CONTROL_SOCKET, ret_socket);
+		r = connection_connect(usual->socket, ret_socket);
 	return r < 0 ? fault_set(f, r, "no_daemon",
 				 "no vitrined of session %s answers (%s); is it at another "
 				 "--socket?",
@@ -110,10 +103,10 @@ static int find_listed(const json_t *list, const char *what, struct manifest *m,
 }
 
 /* Who cannot read records asks the daemon, which tells each user of the user's own. */
-static int find_by_daemon(const struct reach_options *o, const char *what, struct manifest *m,
-			  int *ret_socket, struct fault *f)
+static int find_by_daemon(const struct reach_options *o, const struct place *usual,
+			  const char *what, struct manifest *m, int *ret_socket, struct fault *f)
 {
-	const char *path = o->socket ? o->socket : CONTROL_SOCKET;
+	const char *path = o->socket ? o->socket : usual->socket;
 	cleanup(json) json_t *answer = NULL;
 	cleanup(close_fd) int socket = -1;
 	int r = connection_connect(path, &socket);
@@ -128,12 +121,12 @@ static int find_by_daemon(const struct reach_options *o, const char *what, struc
 	return r;
 }
 
-static int find_by_record(const struct reach_options *o, const char *what, struct manifest *m,
-			  int *ret_socket, struct fault *f)
+static int find_by_record(const struct reach_options *o, const struct place *usual,
+			  const char *what, struct manifest *m, int *ret_socket, struct fault *f)
 {
 	cleanup(json) json_t *info = NULL;
 	cleanup(close_fd) int socket = -1;
-	const char *state = o->state ? o->state : STORE_DEFAULT_STATE;
+	const char *state = o->state ? o->state : usual->state;
 	int r = 0;
 
 	if (o->socket) {
@@ -149,7 +142,7 @@ static int find_by_record(const struct reach_options *o, const char *what, struc
 	if (r == 0 && m->state == SESSION_ENDED)
 		r = fault_set(f, -ESRCH, "ended", "session %s has ended already", m->id);
 	if (r == 0 && socket < 0)
-		r = connect_owner(m, &socket, f);
+		r = connect_owner(m, usual, &socket, f);
 	if (r < 0)
 		return r;
 	*ret_socket = take_fd(socket);
@@ -159,10 +152,13 @@ static int find_by_record(const struct reach_options *o, const char *what, struc
 int reach_session(const struct reach_options *o, const char *what,
 		  char ret_id[SESSION_ID_LENGTH + 1], int *ret_socket, struct fault *ret_fault)
 {
+	cleanup(place) struct place usual;
 	struct manifest m = {0};
-	int r = geteuid() == 0 ? find_by_record(o, what, &m, ret_socket, ret_fault)
-			       : find_by_daemon(o, what, &m, ret_socket, ret_fault);
+	int r;
 
+	place_read(&usual);
+	r = geteuid() == 0 ? find_by_record(o, &usual, what, &m, ret_socket, ret_fault)
+			   : find_by_daemon(o, &usual, what, &m, ret_socket, ret_fault);
 	if (r == 0)
 		snprintf(ret_id, SESSION_ID_LENGTH + 1, "%s", m.id);
 	manifest_free(&m);

@@ -4,7 +4,9 @@
  */
 #include "redact_key.h"
 
+#include "config.h"
 #include "deployment_key.h"
+#include "record/jansson_cleanup.h"
 #include "redact/secrets.h"
 #include "redact/vault.h"
 
@@ -91,21 +93,20 @@ static int rotate(const char *path, struct fault *f)
 int redact_key_run(const char *act, const char *state)
 {
 	char path[PATH_MAX];
-	size_t length = strlen(state);
+	cleanup(json) json_t *values =
+		json_pack("{s:s}", "state", realpath(state, path) ? path : state);
+	struct config config = {0};
 	bool is_old = false;
 	struct fault f = {0};
-	int r;
+	int r = config_load_kept(values, &config, &f);
 
-	while (length > 1 && state[length - 1] == '/')
-		length--;
-	if (snprintf(path, sizeof(path), "%.*s.key", (int)length, state) >= (int)sizeof(path))
-		r = fault_set(&f, -ENAMETOOLONG, "no_key", "%s: name is too long", state);
-	else if (!strcmp(act, "rotate"))
-		r = rotate(path, &f);
-	else if (!strcmp(act, "tag"))
-		r = print_tags(path, &f);
-	else
-		r = deployment_key_each(path, print_id, &is_old, &f);
+	if (r == 0 && !strcmp(act, "rotate"))
+		r = rotate(config.key_file, &f);
+	else if (r == 0 && !strcmp(act, "tag"))
+		r = print_tags(config.key_file, &f);
+	else if (r == 0)
+		r = deployment_key_each(config.key_file, print_id, &is_old, &f);
+	config_free(&config);
 	if (r < 0)
 		fprintf(stderr, "vitrine redact %s: %s\n", act, *f.text ? f.text : strerror(-r));
 	return r < 0 ? 2 : 0;

@@ -16,8 +16,10 @@
 
 void retention_plan_free(struct retention_plan *plan)
 {
-	for (size_t i = 0; i < plan->count; i++)
+	for (size_t i = 0; i < plan->count; i++) {
 		manifest_free(&plan->items[i].manifest);
+		free(plan->items[i].borders);
+	}
 	free(plan->items);
 	*plan = (struct retention_plan){0};
 }
@@ -56,37 +58,110 @@ static uint64_t end_of(const struct acts *acts, const struct manifest *m)
 	return time_ns;
 }
 
+static bool is_older(uint64_t time_ns, const struct retention_rule *rule, uint64_t now_ns)
+{
+	return rule->max_age_ns && now_ns > time_ns && now_ns - time_ns > rule->max_age_ns;
+}
+
+static uint64_t going_bytes(const struct retention_item *item)
+{
+	return !item->goes ? 0 : item->part ? item->part->bytes : item->bytes;
+}
+
+static bool has_ended(const struct retention_item *item)
+{
+	return item->manifest.state == SESSION_ENDED && item->ended_ns;
+}
+
 static void judge_age(struct retention_item *item, const struct acts *acts,
 		      const struct retention_rule *rule, uint64_t now_ns)
 {
-	if (item->manifest.state != SESSION_ENDED || !item->ended_ns)
-		item->reason = "it has not ended";
-	else if (acts_is_held(acts, item->manifest.id))
+	if (acts_is_held(acts, item->manifest.id)) {
 		item->reason = "it is held";
-	else if (rule->max_age_ns && now_ns > item->ended_ns &&
-		 now_ns - item->ended_ns > rule->max_age_ns) {
-		item->goes = true;
-		item->reason = "age";
+		return;
 	}
+	item->goes = has_ended(item) && is_older(item->ended_ns, rule, now_ns);
+	for (size_t i = 0; !item->part && !(item->goes) && i < item->border_count; i++)
+		if (is_older(item->borders[i].time_ns, rule, now_ns) &&
+		    (i + 1 == item->border_count ||
+		     !is_older(item->borders[i + 1].time_ns, rule, now_ns)))
+			item->part = &item->borders[i];
+	item->goes |= item->part != NULL;
+	if (item->goes)
+		item->reason = "age";
 }
 
-/* The oldest of those that may go, until the rest is small enough. */
-static void judge_size(struct retention_plan *plan, const struct retention_rule *rule)
+/* What can go by itself: a record that has ended, or a segment of one that has not. */
+struct piece {
+	uint64_t time_ns;
+	struct retention_item *item;
+	const struct trim_border *border; /* NULL: all of it */
+};
+
+static int by_time(const void *a, const void *b)
 {
+	const struct piece *one = a, *other = b;
+
+	if (one->time_ns != other->time_ns)
+		return one->time_ns < other->time_ns ? -1 : 1;
+	return strcmp(one->item->manifest.id, other->item->manifest.id);
+}
+
+static int find_pieces(struct retention_plan *plan, struct piece **ret_pieces, size_t *ret_count)
+{
+	struct piece *pieces;
+	size_t most = plan->count, count = 0;
+
+	for (size_t i = 0; i < plan->count; i++)
+		most += plan->items[i].border_count;
+	pieces = calloc(most + 1, sizeof(*pieces));
+	if (!pieces)
+		return -ENOMEM;
 	for (size_t i = 0; i < plan->count; i++) {
 		struct retention_item *item = &plan->items[i];
-		uint64_t left = plan->bytes - plan->going_bytes;
 
-		if (!item->goes && !item->reason && rule->max_bytes && left > rule->max_bytes) {
-			item->goes = true;
-			item->reason = "size";
-			plan->going_bytes += item->bytes;
-		}
-		if (item->goes)
-			plan->going++;
-		else if (!item->reason)
-			item->reason = "no limit asks for it";
+		if (item->reason && !item->part)
+			continue; /* it is held, or goes already */
+		if (has_ended(item))
+			pieces[count++] = (struct piece){item->ended_ns, item, NULL};
+		for (size_t b = 0; !has_ended(item) && b < item->border_count; b++)
+			if (!item->part || item->borders[b].last > item->part->last)
+				pieces[count++] = (struct piece){item->borders[b].time_ns, item,
+								 &item->borders[b]};
 	}
+	qsort(pieces, count, sizeof(*pieces), by_time);
+	*ret_pieces = pieces;
+	*ret_count = count;
+	return 0;
+}
+
+/* The oldest of what may go, until the rest is small enough. */
+static int judge_size(struct retention_plan *plan, const struct retention_rule *rule)
+{
+	cleanup(free) struct piece *pieces = NULL;
+	size_t count = 0;
+	int r = rule->max_bytes ? find_pieces(plan, &pieces, &count) : 0;
+
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		struct retention_item *item = pieces[i].item;
+
+		if (plan->bytes - plan->going_bytes <= rule->max_bytes)
+			break;
+		plan->going_bytes -= going_bytes(item);
+		item->reason = item->goes ? item->reason : "size";
+		item->goes = true;
+		item->part = pieces[i].border;
+		plan->going_bytes += going_bytes(item);
+	}
+	for (size_t i = 0; i < plan->count; i++) {
+		struct retention_item *item = &plan->items[i];
+
+		plan->going += item->goes;
+		if (!item->reason)
+			item->reason =
+				has_ended(item) ? "no limit asks for it" : "it has not ended";
+	}
+	return r;
 }
 
 static int by_end(const void *a, const void *b)
@@ -121,15 +196,20 @@ int retention_plan(int state_fd, const struct acts *acts, const struct retention
 		item->manifest = list[i];
 		item->ended_ns = end_of(acts, &list[i]);
 		item->bytes = fd < 0 ? 0 : bytes_in(fd);
+		if (fd >= 0)
+			trim_borders(fd, &item->borders, &item->border_count);
 		plan.bytes += item->bytes;
 		judge_age(item, acts, rule, now_ns);
-		plan.going_bytes += item->goes ? item->bytes : 0;
+		plan.going_bytes += going_bytes(item);
 	}
 	free(list);
 	qsort(plan.items, plan.count, sizeof(*plan.items), by_end);
-	judge_size(&plan, rule);
-	*ret_plan = plan;
-	return 0;
+	r = judge_size(&plan, rule);
+	if (r < 0)
+		retention_plan_free(&plan);
+	else
+		*ret_plan = plan;
+	return r;
 }
 
 /* ---- the removal ---- */
@@ -211,8 +291,12 @@ int retention_remove(struct clerk *clerk, int state_fd, const struct retention_i
 	const uint8_t *note;
 	struct event e;
 	uint64_t time_ns;
-	int r = sessions_fd < 0 ? sessions_fd : session_dir_open(sessions_fd, m->id, &lock);
+	int r = sessions_fd;
 
+	if (r >= 0 && item->part)
+		return trim_record(clerk, sessions_fd, m->id, item->part, item->reason, client);
+	if (r >= 0)
+		r = session_dir_open(sessions_fd, m->id, &lock);
 	if (r < 0)
 		return r;
 	if (acts_is_held(clerk_acts(clerk), m->id))
@@ -241,17 +325,33 @@ static bool is_import(int state_fd, const char *id)
 	return faccessat(state_fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+/* The last of its kind about the session: it says all that those before said. */
+static bool is_last_of(const struct acts *acts, size_t number)
+{
+	const struct act *act = acts_get(acts, number);
+
+	for (size_t i = number + 1; i < acts_count(acts); i++)
+		if (acts_get(acts, i)->kind == act->kind &&
+		    !strcmp(acts_get(acts, i)->session, act->session))
+			return false;
+	return true;
+}
+
 void retention_finish(struct clerk *clerk, int state_fd)
 {
+	cleanup(close_fd) int sessions_fd = open_directory(state_fd, "sessions");
 	const struct acts *acts = clerk_acts(clerk);
 
 	for (size_t i = 0; i < acts_count(acts); i++) {
 		const struct act *act = acts_get(acts, i);
 
-		if (act->kind == LEDGER_REMOVE && session_id_is_valid(act->session) &&
-		    !is_import(state_fd, act->session)) {
+		if (!session_id_is_valid(act->session) || is_import(state_fd, act->session))
+			continue;
+		if (act->kind == LEDGER_REMOVE) {
 			take_away(state_fd, act->session);
 			retention_empty(state_fd, act->session);
+		} else if (act->kind == LEDGER_TRIM && sessions_fd >= 0 && is_last_of(acts, i)) {
+			trim_resume(sessions_fd, act);
 		}
 	}
 }

@@ -5,9 +5,9 @@
 #include "run_request.h"
 
 #include "control.h"
+#include "place.h"
 #include "policy.h"
 #include "record/jansson_cleanup.h"
-#include "record/store.h"
 #include "secret_setting.h"
 #include "template_directory.h"
 
@@ -258,7 +258,9 @@ static int add_directory(const struct run_options *o, json_t *message, const cha
 				 "--rootfs %s: only root may use a directory as root file system; "
 				 "a template that root added may be used by its name",
 				 rootfs);
-	int r = template_of_directory(o->state ? o->state : STORE_DEFAULT_STATE, path, &sum, f);
+	cleanup(place) struct place place;
+	place_read(&place);
+	int r = template_of_directory(o->state ? o->state : place.state, path, &sum, f);
 	if (r < 0)
 		return r;
 	json_object_set_new(message, "rootfs", json_string(path));

@@ -306,16 +306,19 @@ static bool remove_next(struct supervisor *s, struct clerk *clerk,
 	if (retention_plan(s->host.state_fd, clerk_acts(clerk), &rule,
 			   session_clock_ns(CLOCK_REALTIME), &plan) < 0)
 		return false;
+	bool is_part = false;
 	for (size_t i = 0; i < plan.count && !done; i++) {
 		const struct retention_item *item = &plan.items[i];
 		int r = item->goes ? retention_remove(clerk, s->host.state_fd, item, &client) : 0;
 
 		done = item->goes && r == 0;
-		if (done)
+		is_part = done && item->part;
+		if (done && !is_part)
 			memcpy(ret_id, item->manifest.id, sizeof(item->manifest.id));
 		if (done)
-			log_write(&s->log, LOG_LEVEL_NOTICE, "session %s: removed by retention: %s",
-				  item->manifest.id, item->reason);
+			log_write(&s->log, LOG_LEVEL_NOTICE,
+				  "session %s: removed by retention: %s%s", item->manifest.id,
+				  item->reason, is_part ? ", its first segments alone" : "");
 		else if (r < 0 && r != -EAGAIN && r != -EBUSY)
 			log_write(&s->log, LOG_LEVEL_WARNING, "session %s: cannot be removed: %s",
 				  item->manifest.id, strerror(-r));
@@ -362,8 +365,11 @@ static int start_retention(struct supervisor *s)
 /* Who reads the records finds us by their place. */
 static int tell_served(struct supervisor *s, struct fault *f)
 {
-	int fd = s->host.state_fd;
+	int fd = s->host.state_fd, r = config_keep(fd, s->config);
 
+	if (r < 0)
+		return fault_set(f, r, "state", "%s/" CONFIG_KEPT ": %s", s->config->state,
+				 strerror(-r));
 	if (unlinkat(fd, SERVED_LINK, 0) < 0 && errno != ENOENT)
 		return fault_set(f, -errno, "state", "%s/" SERVED_LINK ": %s", s->config->state,
 				 strerror(errno));

@@ -19,7 +19,6 @@
 
 #define PRIVATE_FD 3
 #define LINGER_MS 5000
-#define CONFIG_FILE "/etc/vitrine/vitrined.json"
 
 struct vitrined_options {
 	const char *state, *socket, *config, *log_level;
@@ -46,10 +45,11 @@ static json_t *overrides(const struct vitrined_options *o)
 	return values;
 }
 
-/* A private daemon is its client's alone: the host's configuration says nothing of it. */
+/* A private daemon is its client's alone: of the host's configuration it takes what its state
+ * directory keeps. */
 static const char *config_file(const struct vitrined_options *o)
 {
-	if (o->config || o->private || access(CONFIG_FILE, F_OK) < 0)
+	if (o->config || access(CONFIG_FILE, F_OK) < 0)
 		return o->config;
 	return CONFIG_FILE;
 }
@@ -93,7 +93,8 @@ static int load(const struct vitrined_options *o, struct config *ret_config, str
 		struct fault *f)
 {
 	cleanup(json) json_t *given = overrides(o);
-	int r = config_load(config_file(o), given, ret_config, f);
+	int r = o->private ? config_load_kept(given, ret_config, f)
+			   : config_load(config_file(o), given, ret_config, f);
 
 	if (r == 0 && ret_config->is_debugged)
 		log->least = LOG_LEVEL_DEBUG;

@@ -113,11 +113,14 @@ bench-launch: deps
 	$(Q)$(MAKE) --no-print-directory all $(B)/tests/bench-launch
 	$(Q)sh tests/bench/launch.sh $(abspath $(B)/bin) $(abspath $(B)/tests) $(ROUNDS)
 
-# Ten million records, and what it takes to find a few; ausearch and jq beside it.
+# Ten million records, and what it takes to find a few; ausearch and jq beside it, on PEER_RECORDS of the same acts.
+RECORDS ?= 10000000
+PEER_RECORDS ?= 200000
+RUNS ?= 1
 bench-search: deps
 	$(call install_packages,$(DEPS_BENCH))
 	$(Q)$(MAKE) --no-print-directory all $(B)/tests/bench-acts
-	$(Q)sh tests/bench/search.sh $(abspath $(B)/bin) $(abspath $(B)/tests) $(RECORDS)
+	$(Q)sh tests/bench/search.sh $(abspath $(B)/bin) $(abspath $(B)/tests) $(RECORDS) $(PEER_RECORDS) $(RUNS)
 
 # How much redaction finds, and what it costs.
 bench-redact: deps

@@ -51,7 +51,11 @@ size_t projected_uid(const struct projected *p, char ret_uid[PROJECTED_UID_ROOM]
 	const struct event_value *tree = event_get(p->event, FIELD_tree_size);
 	int length;
 
-	if (p->event->seq || !tree)
+	if (!p->event->seq && !tree)
+		length = snprintf(ret_uid, PROJECTED_UID_ROOM, "%.*s-0-%" PRIu64 "-%" PRIu64,
+				  SESSION_ID_LENGTH, p->session, p->event->time_ns,
+				  p->event->boot_ns);
+	else if (p->event->seq)
 		length = snprintf(ret_uid, PROJECTED_UID_ROOM, "%.*s-%" PRIu64, SESSION_ID_LENGTH,
 				  p->session, p->event->seq);
 	else

@@ -32,7 +32,8 @@ struct projected {
 /*
  * The id of the record: "<session>-<seq>", the same for the same record, always. A checkpoint that
  * an exporter adds is no record of the journal: it has the number 0 and is "<session>-0-<size of
- * its tree>". Returns the length.
+ * its tree>"; nor is an act, which has the number 0 and is "<session>-0-<its time>-<since boot>",
+ * both in ns. Returns the length.
  */
 size_t projected_uid(const struct projected *p, char ret_uid[PROJECTED_UID_ROOM]);
 

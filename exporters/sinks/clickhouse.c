@@ -53,7 +53,8 @@ static bool clickhouse_prepare(struct http_sink *s, struct json_buffer *body, ch
 		" (session String, seq UInt64, time_ns UInt64, "
 		"time DateTime, "
 		"kind String, record String) "
-		"ENGINE = ReplacingMergeTree PARTITION BY toYYYYMM(time) ORDER BY (session, seq)";
+		"ENGINE = ReplacingMergeTree PARTITION BY toYYYYMM(time) ORDER BY "
+		"(session, seq, if(seq = 0 AND kind != 'checkpoint', time_ns, 0))";
 	const char *base = knob_text(s->setup.values, "url");
 	const char *table = knob_text(s->setup.values, "table");
 
@@ -175,9 +176,9 @@ static int open_clickhouse(const struct sink_setup *setup, void **ret_state, str
 const struct sink_type sink_clickhouse = {
 	.name = "clickhouse",
 	.doc = "A ClickHouse server. The table, made where it is not there, has the columns "
-	       "session, seq, time_ns, time, kind and record, the whole line; of rows with equal "
-	       "session and seq it keeps one (SELECT ... FINAL). The newest checkpoint of a "
-	       "session is its row with seq 0.",
+	       "session, seq, time_ns, time, kind and record, the whole line; of rows of the same "
+	       "record it keeps one (SELECT ... FINAL). The newest checkpoint of a session is its "
+	       "row of that kind; what was done with its record has the seq 0, too.",
 	.format = "jsonl",
 	.knobs =
 		(const struct knob[]){

@@ -31,6 +31,7 @@ struct acts {
 	size_t size, next; /* where in it the next text is looked for */
 	struct act *list;
 	size_t count, room;
+	struct json_buffer added;
 	struct ending *endings;
 	size_t ending_count, ending_room;
 };
@@ -38,7 +39,7 @@ struct acts {
 bool ledger_kind_is_act(enum ledger_kind kind)
 {
 	return kind == LEDGER_HOLD || kind == LEDGER_RELEASE || kind == LEDGER_REMOVE ||
-	       kind == LEDGER_ACCESS;
+	       kind == LEDGER_ACCESS || kind == LEDGER_TRIM;
 }
 
 void acts_close(struct acts *a)
@@ -52,6 +53,7 @@ void acts_close(struct acts *a)
 	free(a->text);
 	free(a->list);
 	free(a->endings);
+	json_buffer_free(&a->added);
 	free(a);
 }
 
@@ -337,27 +339,34 @@ static int write_line(const struct acts *a, const char *text, size_t size)
 	return n < 0 ? -errno : (size_t)n != size ? -ENOSPC : 0;
 }
 
+struct bytes acts_added(const struct acts *a)
+{
+	return (struct bytes){a->added.text, a->added.length ? a->added.length - 1 : 0};
+}
+
 int acts_add(struct acts *a, enum ledger_kind kind, const char *session,
 	     const struct redacted *record, bool is_durable)
 {
-	struct json_buffer line = {0};
+	struct json_buffer *line = &a->added;
 	char name[LEDGER_NAME_MAX];
 	uint8_t hash[HASH_SIZE];
 	struct act *act = NULL, *larger;
-	int r = json_write_event(&line, session, &record->event);
+	int r;
+
+	line->length = 0;
+	r = json_write_event(line, session, &record->event);
 
 	acts_session_name(a, session, name);
 	if (r == 0)
 		r = end_torn_line(a);
 	if (r == 0)
-		r = write_line(a, line.text, line.length);
+		r = write_line(a, line->text, line->length);
 	if (r == 0 && is_durable && fdatasync(a->fd) < 0)
 		r = -errno;
 	if (r == 0) {
-		hash_bytes((struct bytes){line.text, line.length - 1}, hash);
+		hash_bytes((struct bytes){line->text, line->length - 1}, hash);
 		r = ledger_add(a->state, kind, name, hash, is_durable, NULL);
 	}
-	json_buffer_free(&line);
 	if (r < 0)
 		return r;
 	larger = reallocarray(a->list, a->count + 1, sizeof(*larger));

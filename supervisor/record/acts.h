@@ -2,9 +2,9 @@
  * What people and rules did with the records of a host: <state>/acts, one canonical event a line
  * (record.hold, record.retention, record.access), append only.
  *
- * Each line is committed to by a line of the ledger (ledger.h: hold, release, remove, access) that
- * holds its SHA-256, so that none can be changed, dropped or made up. A text without its line of
- * the ledger was not signed (a crash came between) and counts for nothing. <state>.acts.lock,
+ * Each line is committed to by a line of the ledger (ledger.h: hold, release, remove, access, trim)
+ * that holds its SHA-256, so that none can be changed, dropped or made up. A text without its line
+ * of the ledger was not signed (a crash came between) and counts for nothing. <state>.acts.lock,
  * root's alone, is locked while acts are open: what is held now is held until acts_close.
  */
 #pragma once
@@ -47,6 +47,9 @@ bool acts_is_removed(const struct acts *a, const char *session);
  */
 int acts_add(struct acts *a, enum ledger_kind kind, const char *session,
 	     const struct redacted *record, bool is_durable);
+
+/* The text of the act that was added last, without its newline; valid until the next one. */
+struct bytes acts_added(const struct acts *a);
 
 /* The name (HOST/SESSION) by which the ledger knows the session, or would; and the SHA-256 of its
  * last note, if the ledger knows it. */

@@ -240,11 +240,24 @@ const struct command *program_find(const struct program *p, const char *name)
 	return NULL;
 }
 
+static void put_defaults(const struct program *p, const struct command *c, void *values)
+{
+	for (const struct command_default *d = p->defaults; d && d->name; d++) {
+		for (const struct command_option *o = c->options; o && o->name; o++) {
+			const char **text = (const char **)((char *)values + o->offset);
+
+			if (o->type == OPTION_TEXT && !strcmp(o->name, d->name) && *text)
+				*text = d->text;
+		}
+	}
+}
+
 /* Parse and run. What went to standard output must have got there. */
 static int call(const struct program *p, const struct command *c, const char *called, int argc,
 		char **argv)
 {
 	void *values = calloc(1, c->values_size ? c->values_size : 1);
+	void *kept = NULL;
 	int first = 0, status = c->usage_status ? c->usage_status : COMMAND_STATUS_USAGE;
 
 	json_set_up();
@@ -254,11 +267,14 @@ static int call(const struct program *p, const struct command *c, const char *ca
 	}
 	if (c->defaults)
 		memcpy(values, c->defaults, c->values_size);
+	put_defaults(p, c, values);
 	switch (command_parse(c, called, argc, argv, values, &first, stderr)) {
 	case COMMAND_PARSED:
-		status = p->before ? p->before(c, values, argc - first, argv + first) : 0;
+		status = p->before ? p->before(c, values, argc - first, argv + first, &kept) : 0;
 		if (!status)
 			status = c->run(values, argc - first, argv + first);
+		if (p->after)
+			p->after(kept);
 		break;
 	case COMMAND_HELP:
 		manual_write_command(stdout, called, c);

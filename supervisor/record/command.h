@@ -54,6 +54,8 @@ enum command_reads {
 	COMMAND_READS_ONE,
 	COMMAND_READS_TWO,
 	COMMAND_READS_ALL,
+	COMMAND_READS_LIST,   /* which there are, and nothing of them */
+	COMMAND_READS_UNTOLD, /* the first one's, and shows nothing of it */
 };
 
 #define COMMAND_STATUS_USAGE                                                                       \
@@ -81,15 +83,27 @@ struct command {
 	int (*run)(const void *values, int argument_count, char **arguments);
 };
 
+/* A default that is only known where the program runs. */
+struct command_default {
+	const char *name, *text; /* of an OPTION_TEXT */
+};
+
 struct program {
 	const char *name;
 	const char *version;
 	const char *summary;
 	const char *description;
 	const struct command *const *commands; /* NULL-terminated */
-	/* Called before a command runs; another result than 0 is the exit status. NULL: none. */
-	int (*before)(const struct command *c, const void *values, int argument_count,
-		      char **arguments);
+	/*
+	 * Called before a command runs and, if it was, after; another result than 0 is the exit
+	 * status. *ret_kept goes from one to the other, which may be called with NULL. NULL: none.
+	 */
+	int (*before)(const struct command *c, void *values, int argument_count, char **arguments,
+		      void **ret_kept);
+	void (*after)(void *kept);
+	/* Texts that options of these names have before they are given, where the command's own
+	 * default is not NULL; closed by a name of NULL. NULL: none. */
+	const struct command_default *defaults;
 	const struct command_section *sections;
 };
 

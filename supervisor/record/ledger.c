@@ -15,6 +15,7 @@ const char *const ledger_kind_names[LEDGER_KIND_COUNT] = {
 	[LEDGER_START] = "start",     [LEDGER_OPEN] = "open",	  [LEDGER_END] = "end",
 	[LEDGER_ROTATE] = "rotate",   [LEDGER_BUNDLE] = "bundle", [LEDGER_HOLD] = "hold",
 	[LEDGER_RELEASE] = "release", [LEDGER_REMOVE] = "remove", [LEDGER_ACCESS] = "access",
+	[LEDGER_TRIM] = "trim",
 };
 
 bool ledger_number(struct bytes text, uint64_t *ret_number)

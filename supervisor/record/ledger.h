@@ -14,6 +14,7 @@
  *              release it may be again; likewise
  *              remove  the record was removed; likewise
  *              access  the record was read; likewise
+ *              trim    its first segments were removed; likewise
  *   NAME       HOST/SESSION, or -
  *   DETAIL     32 bytes in base64
  *   TIME       wall clock, ns since 1970
@@ -47,6 +48,7 @@ enum ledger_kind {
 	LEDGER_RELEASE,
 	LEDGER_REMOVE,
 	LEDGER_ACCESS,
+	LEDGER_TRIM,
 	LEDGER_KIND_COUNT,
 };
 

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define NAME "manifest.json"
+#define NAME MANIFEST_FILE
 #define TEMPORARY MANIFEST_TEMPORARY
 #define BEFORE "manifest.json.before" /* until the one that took its place is on disk */
 #define ENDING S_ISVTX /* of the directory, between the end of a session and that of its record */
@@ -122,7 +122,7 @@ static int get_manifest(const json_t *object, struct manifest *m)
 	if (!id || !session_id_is_valid(id))
 		return -EBADMSG;
 	memcpy(m->id, id, sizeof(m->id));
-	m->exit_code = m->signal = -1;
+	m->exit_code = m->signal = m->uid = -1;
 	if ((r = get_text(object, "name", &m->name)) ||
 	    (r = get_text(object, "tenant", &m->tenant)) ||
 	    (r = get_text(object, "reason", &m->reason)) ||
@@ -132,7 +132,7 @@ static int get_manifest(const json_t *object, struct manifest *m)
 	    (r = get_count(object, "started_ns", &m->started_ns)) ||
 	    (r = get_count(object, "ended_ns", &m->ended_ns)) ||
 	    (r = get_count(object, "records", &m->records)) ||
-	    (r = get_count(object, "lost", &m->lost)) ||
+	    (r = get_count(object, "lost", &m->lost)) || (r = get_number(object, "uid", &m->uid)) ||
 	    (r = get_number(supervisor, "pid", &m->supervisor_pid)) ||
 	    (r = get_count(supervisor, "start", &m->supervisor_start)))
 		return r;
@@ -245,6 +245,7 @@ static bool put_manifest(struct json_buffer *out, const struct manifest *m)
 	put_number(out, ",\n  \"ended_ns\": ", (int64_t)m->ended_ns);
 	put_number(out, ",\n  \"records\": ", (int64_t)m->records);
 	put_number(out, ",\n  \"lost\": ", (int64_t)m->lost);
+	put_number(out, ",\n  \"uid\": ", m->uid);
 	put_number(out, ",\n  \"supervisor\": {\"pid\": ", m->supervisor_pid);
 	put_number(out, ", \"start\": ", (int64_t)m->supervisor_start);
 	json_put_literal(out, "}\n}\n");

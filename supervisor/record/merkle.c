@@ -12,7 +12,8 @@ enum prefix { PREFIX_LEAF, PREFIX_NODE, PREFIX_LOST };
 
 struct merkle {
 	uint64_t size;
-	uint8_t peaks[64][HASH_SIZE]; /* by height; valid where the size has the bit */
+	uint8_t peaks[64][HASH_SIZE];		 /* by height; valid where the size has the bit */
+	uint8_t way[MERKLE_PATH_MAX][HASH_SIZE]; /* of the first leaf, to its peak */
 };
 
 int merkle_new(struct merkle **ret_tree)
@@ -62,8 +63,11 @@ void merkle_add_leaf(struct merkle *m, const uint8_t leaf[HASH_SIZE])
 	size_t height = 0;
 
 	memcpy(hash, leaf, HASH_SIZE);
-	for (; m->size >> height & 1; height++)
+	for (; m->size >> height & 1; height++) {
+		if (!(m->size >> height >> 1))
+			memcpy(m->way[height], hash, HASH_SIZE);
 		hash_node(m->peaks[height], hash, hash);
+	}
 	memcpy(m->peaks[height], hash, HASH_SIZE);
 	m->size++;
 }
@@ -106,6 +110,46 @@ void merkle_root(const struct merkle *m, uint8_t ret_root[HASH_SIZE])
 		hash_bytes((struct bytes){0}, ret_root);
 }
 
+static size_t height_of(uint64_t size)
+{
+	return size ? (size_t)(63 - __builtin_clzll(size)) : 0;
+}
+
+void merkle_save(const struct merkle *m, struct merkle_state *ret_state)
+{
+	*ret_state = (struct merkle_state){.size = m->size, .way_count = height_of(m->size)};
+	for (size_t height = 64; height--;)
+		if (m->size >> height & 1)
+			memcpy(ret_state->peaks[ret_state->peak_count++], m->peaks[height],
+			       HASH_SIZE);
+	memcpy(ret_state->way, m->way, ret_state->way_count * HASH_SIZE);
+}
+
+bool merkle_load(struct merkle *m, const struct merkle_state *state)
+{
+	size_t at = 0;
+
+	if (state->peak_count != (size_t)__builtin_popcountll(state->size) ||
+	    state->way_count != height_of(state->size))
+		return false;
+	m->size = state->size;
+	for (size_t height = 64; height--;)
+		if (m->size >> height & 1)
+			memcpy(m->peaks[height], state->peaks[at++], HASH_SIZE);
+	memcpy(m->way, state->way, state->way_count * HASH_SIZE);
+	return true;
+}
+
+bool merkle_is_first(const struct merkle_state *state, const uint8_t leaf[HASH_SIZE])
+{
+	uint8_t hash[HASH_SIZE];
+
+	memcpy(hash, leaf, HASH_SIZE);
+	for (size_t i = 0; i < state->way_count; i++)
+		hash_node(hash, state->way[i], hash);
+	return state->peak_count && !memcmp(hash, state->peaks[0], HASH_SIZE);
+}
+
 /* The largest power of two below @count, which is two at least. */
 static uint64_t split(uint64_t count)
 {
@@ -119,6 +163,17 @@ static void subtree(const uint8_t (*leaves)[HASH_SIZE], uint64_t count, struct m
 	for (uint64_t i = 0; i < count; i++)
 		merkle_add_leaf(room, leaves[i]);
 	merkle_root(room, ret_root);
+}
+
+static void turn_round(uint8_t (*path)[HASH_SIZE], size_t depth)
+{
+	for (size_t i = 0; i < depth / 2; i++) {
+		uint8_t kept[HASH_SIZE];
+
+		memcpy(kept, path[i], HASH_SIZE);
+		memcpy(path[i], path[depth - 1 - i], HASH_SIZE);
+		memcpy(path[depth - 1 - i], kept, HASH_SIZE);
+	}
 }
 
 size_t merkle_prove(const uint8_t (*leaves)[HASH_SIZE], uint64_t count, uint64_t index,
@@ -142,14 +197,66 @@ size_t merkle_prove(const uint8_t (*leaves)[HASH_SIZE], uint64_t count, uint64_t
 			count -= left;
 		}
 	}
-	for (size_t i = 0; i < depth / 2; i++) {
-		uint8_t kept[HASH_SIZE];
-
-		memcpy(kept, ret_path[i], HASH_SIZE);
-		memcpy(ret_path[i], ret_path[depth - 1 - i], HASH_SIZE);
-		memcpy(ret_path[depth - 1 - i], kept, HASH_SIZE);
-	}
+	turn_round(ret_path, depth);
 	return depth;
+}
+
+/* The root of the leaves from @from on, @count of them: never a part of a subtree that is known by
+ * its root alone. */
+static void range_root(const struct merkle_state *before, const uint8_t (*leaves)[HASH_SIZE],
+		       uint64_t from, uint64_t count, uint8_t ret_root[HASH_SIZE])
+{
+	uint64_t start = 0, left;
+	struct merkle room = {0};
+	uint8_t one[HASH_SIZE], other[HASH_SIZE];
+
+	if (from >= before->size) {
+		subtree(leaves + (from - before->size), count, &room, ret_root);
+		return;
+	}
+	for (size_t i = 0, height = 64; height--;) {
+		if (!(before->size >> height & 1))
+			continue;
+		if (start == from && count == UINT64_C(1) << height) {
+			memcpy(ret_root, before->peaks[i], HASH_SIZE);
+			return;
+		}
+		start += UINT64_C(1) << height;
+		i++;
+	}
+	left = split(count);
+	range_root(before, leaves, from, left, one);
+	range_root(before, leaves, from + left, count - left, other);
+	hash_node(one, other, ret_root);
+}
+
+int merkle_prove_behind(const struct merkle_state *before, const uint8_t (*leaves)[HASH_SIZE],
+			uint64_t count, uint64_t index,
+			uint8_t ret_path[MERKLE_PATH_MAX][HASH_SIZE])
+{
+	uint64_t from = 0, first = before->way_count ? UINT64_C(1) << before->way_count : 1;
+	size_t depth = 0;
+
+	if (index < before->size && index)
+		return -1;
+	while (count > 1 && !(index == 0 && before->size && count == first)) {
+		uint64_t left = split(count);
+		uint8_t *sibling = ret_path[depth++];
+
+		if (index - from < left) {
+			range_root(before, leaves, from + left, count - left, sibling);
+			count = left;
+		} else {
+			range_root(before, leaves, from, left, sibling);
+			from += left;
+			count -= left;
+		}
+	}
+	/* The way through the first subtree was kept. */
+	for (size_t i = before->way_count; count > 1 && i--;)
+		memcpy(ret_path[depth++], before->way[i], HASH_SIZE);
+	turn_round(ret_path, depth);
+	return (int)depth;
 }
 
 bool merkle_check(const uint8_t leaf[HASH_SIZE], uint64_t index, uint64_t size,

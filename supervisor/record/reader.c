@@ -6,10 +6,13 @@
  * checksum. The content hashes of blocks are left to the verifier.
  */
 #include "reader.h"
+#include "cleanup.h"
 #include "codec.h"
 #include "crc32c.h"
+#include "front.h"
 #include "seal.h"
 #include "segment.h"
+#include "turns.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -53,6 +56,10 @@ struct reader {
 	bool is_stopped, has_damage;
 	enum way_on way_on;
 	struct reader_damage damage;
+	struct front front; /* .segments 0: nothing was removed, or it was not looked yet */
+	uint64_t removed;   /* the last record given is the gap up to this number; 0: it is not */
+	uint64_t last_time_ns, last_boot_ns;
+	uint8_t *first; /* the payload of the first record, where its segment was removed; owned */
 	bool has_kept; /* a record that was whole, but out of order: it is given after the damage */
 	struct frame kept;
 };
@@ -85,6 +92,7 @@ void reader_free(struct reader *r)
 	segment_free(r->segment);
 	if (r->dir_fd >= 0)
 		close(r->dir_fd);
+	free(r->first);
 	free(r);
 }
 
@@ -175,8 +183,60 @@ static enum reader_state open_segment(struct reader *r, uint32_t number)
 							   : "the segment cannot be opened");
 }
 
-/* Go on in the segment after r->number. READER_RECORD if there is one. */
-static enum reader_state next_segment(struct reader *r)
+/* The first record, as it was kept when its segment went. False: it was not. */
+static bool take_first(struct reader *r, struct event *ret_event)
+{
+	const char *why;
+	size_t size;
+
+	if (r->first || turns_first(r->dir_fd, &r->first, &size) < 0)
+		return false;
+	r->payload = (struct bytes){r->first, size};
+	if (codec_decode(r->payload, ret_event, &why) || ret_event->seq != 1)
+		return false;
+	r->last_time_ns = ret_event->time_ns;
+	r->last_boot_ns = ret_event->boot_ns;
+	return true;
+}
+
+/* In place of the records up to the front, whose segments are gone, or going. */
+static void tell_removed(struct reader *r, struct event *ret_event)
+{
+	uint64_t first = r->next_seq;
+
+	event_init(ret_event, EVENT_gap, r->last_time_ns ? r->last_time_ns : r->front.time_ns,
+		   r->last_boot_ns);
+	ret_event->seq = r->front.last; /* so that numbers grow, and whoever seeks one finds it */
+	event_put_text(ret_event, FIELD_class, "journal");
+	event_put_u64(ret_event, FIELD_count, r->front.last + 1 - first);
+	event_put_u64(ret_event, FIELD_first, first);
+	event_put_u64(ret_event, FIELD_last, r->front.last);
+	event_put_text(ret_event, FIELD_reason, "removed by retention");
+	r->removed = r->front.last;
+	r->payload = (struct bytes){"", 0};
+	r->next_seq = r->front.last + 1;
+	r->seq_known = true;
+	r->previous_known = false;
+	r->number = (int64_t)r->front.segments - 1;
+	r->is_finished = r->is_closed = false;
+	segment_free(take(r->segment));
+}
+
+static enum reader_state at_front(struct reader *r, struct event *ret_event, bool *ret_is_record)
+{
+	*ret_is_record = true;
+	if (!r->session[0])
+		snprintf(r->session, sizeof(r->session), "%s", r->front.session);
+	if (r->next_seq == 1 && take_first(r, ret_event))
+		r->next_seq = 2;
+	else
+		tell_removed(r, ret_event);
+	return READER_RECORD;
+}
+
+/* Go on in the segment after r->number. READER_RECORD if there is one, or a record. */
+static enum reader_state next_segment(struct reader *r, struct event *ret_event,
+				      bool *ret_is_record)
 {
 	uint32_t number;
 	int error = segment_after(r->dir_fd, r->number, &number);
@@ -185,6 +245,10 @@ static enum reader_state next_segment(struct reader *r)
 		return READER_END;
 	if (error)
 		return stop(r, WAY_NEXT_FRAME, 0, "the journal's directory cannot be read");
+	/* Where it begins, and where a reader that was slow finds nothing any more. */
+	if ((r->number < 0 || number != r->number + 1) && front_read(r->dir_fd, &r->front) == 0 &&
+	    r->front.segments > r->number + 1)
+		return at_front(r, ret_event, ret_is_record);
 	if (number == r->number + 1)
 		return open_segment(r, number);
 
@@ -212,6 +276,8 @@ static enum reader_state take_record(struct reader *r, const struct frame *frame
 	}
 	r->seq_known = true;
 	r->next_seq = ret_event->seq + 1;
+	r->last_time_ns = ret_event->time_ns;
+	r->last_boot_ns = ret_event->boot_ns;
 	r->block.count++;
 	r->block.bytes += frame->whole.size;
 	r->block.crc = crc32c(r->block.crc, frame->whole.data, frame->whole.size);
@@ -283,7 +349,8 @@ static enum reader_state take_finish(struct reader *r, const struct frame *frame
 }
 
 /* The segment has no more whole frames: where does it go on? READER_RECORD to look again. */
-static enum reader_state at_end(struct reader *r, enum segment_state state)
+static enum reader_state at_end(struct reader *r, enum segment_state state, struct event *ret_event,
+				bool *ret_is_record)
 {
 	uint64_t offset = segment_offset(r->segment);
 	struct frame frame;
@@ -292,7 +359,7 @@ static enum reader_state at_end(struct reader *r, enum segment_state state)
 	if (r->is_finished && state == SEGMENT_TORN)
 		return stop(r, WAY_SEGMENT, offset, "bytes behind the segment's end");
 	if (r->is_finished)
-		return next_segment(r);
+		return next_segment(r, ret_event, ret_is_record);
 	if (segment_after(r->dir_fd, r->number, &number)) {
 		if (state == SEGMENT_TORN)
 			note_damage(r, r->number, offset, "the file ends within a record");
@@ -318,12 +385,12 @@ static enum reader_state step(struct reader *r, struct event *ret_event, bool *r
 		return take_record(r, &r->kept, ret_event);
 	}
 	if (!r->segment)
-		return next_segment(r);
+		return next_segment(r, ret_event, ret_is_record);
 	state = segment_next(r->segment, &frame);
 	if (state == SEGMENT_DAMAGED)
 		return stop(r, WAY_RESYNC, segment_offset(r->segment), segment_why(r->segment));
 	if (state != SEGMENT_FRAME)
-		return at_end(r, state);
+		return at_end(r, state, ret_event, ret_is_record);
 	if (r->is_finished)
 		return stop(r, WAY_SEGMENT, frame.offset, "frames behind the segment's end");
 	if (frame.type == FRAME_SEAL)
@@ -342,9 +409,10 @@ enum reader_state reader_next(struct reader *r, struct event *ret_event)
 	if (r->is_stopped)
 		return READER_STOPPED;
 	r->has_damage = false;
-	do
+	do {
+		r->removed = 0;
 		state = step(r, ret_event, &is_record);
-	while (state == READER_RECORD && (!is_record || ret_event->seq < r->wanted));
+	} while (state == READER_RECORD && (!is_record || ret_event->seq < r->wanted));
 	return state;
 }
 
@@ -425,11 +493,31 @@ static void find_block(struct reader *r, uint64_t seq)
 	segment_go(r->segment, start);
 }
 
+/* As it was opened. */
+static void rewind_to_front(struct reader *r)
+{
+	segment_free(take(r->segment));
+	free(take(r->first));
+	r->number = -1;
+	r->seq_known = r->previous_known = true;
+	r->next_seq = 1;
+	r->is_finished = r->is_closed = false;
+	open_block(r, true);
+}
+
 int reader_seek(struct reader *r, uint64_t seq)
 {
+	struct front front;
 	struct segment *s;
-	int error = find_segment(r, seq, &s);
+	int error;
 
+	if (front_read(r->dir_fd, &front) == 0 && seq <= front.last) {
+		r->is_stopped = r->has_damage = r->has_kept = false;
+		r->wanted = seq;
+		rewind_to_front(r);
+		return 0;
+	}
+	error = find_segment(r, seq, &s);
 	if (error)
 		return error;
 	r->is_stopped = r->has_damage = r->has_kept = false;
@@ -444,6 +532,11 @@ int reader_seek(struct reader *r, uint64_t seq)
 struct bytes reader_payload(const struct reader *r)
 {
 	return r->payload;
+}
+
+uint64_t reader_removed(const struct reader *r)
+{
+	return r->removed;
 }
 
 uint64_t reader_position(const struct reader *r)

@@ -1,4 +1,8 @@
 /*
+ * Of a record whose first segments retention removed (front.h) the first record is given, if it was
+ * kept (turns.h), then a gap, with the number of the last, in place of those that went, then what
+ * is there.
+ *
  * Reads the journal of one session while it is written, after a crash, or from a copy that somebody
  * cut or bent. Needs no daemon, no root and no BPF.
  */
@@ -48,6 +52,10 @@ bool reader_skip_damage(struct reader *r);
 /* Bytes of the last record that was read, as codec.h has them: what its leaf in the tree is made
  * of. Valid until the next call. */
 struct bytes reader_payload(const struct reader *r);
+
+/* If the last record that was given is the gap in place of what retention removed: the number of
+ * the last one that went; else 0. It has no payload, for it is not in the journal. */
+uint64_t reader_removed(const struct reader *r);
 
 /* The number of the last record that was read or passed over; 0 before the first. */
 uint64_t reader_position(const struct reader *r);

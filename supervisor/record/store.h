@@ -33,12 +33,15 @@ struct manifest {
 	uint64_t ended_ns;   /* 0 while it runs */
 	uint64_t records;
 	uint64_t lost;
+	int64_t uid;		/* of the user who asked for it, on this host; -1: not known */
 	int64_t supervisor_pid; /* pid of the vitrined that runs it, with its start time: a dead one
 				   means a dead session */
 	uint64_t supervisor_start; /* field 22 of /proc/<pid>/stat */
 };
 
 void manifest_free(struct manifest *m);
+
+#define MANIFEST_FILE "manifest.json"
 
 /* Read <dir>/manifest.json. 0 or -errno (-EBADMSG: not a manifest). */
 int manifest_read(int session_dir_fd, struct manifest *ret_manifest);

@@ -122,4 +122,22 @@ is 'checkpoints stand in their place' "$(grep -c '^time ' "$work/in/checkpoints"
 vitrine replay last --json >"$work/without"
 check 'and beside the records, which stay as they are' sh -c 'grep -v "\"kind\":\"checkpoint\"" "$1" | cmp - "$2"' sh "$work/with" "$work/without"
 is 'the last covers all of them' "$(grep -c . "$work/without")" "$(sed -n 's/.*"tree_size":\([0-9]*\),.*/\1/p' "$work/with" | tail -1)"
+
+# While it runs: what is told as it comes is what is told afterwards.
+mkfifo "$work/go"
+vitrine run --quiet --name live -- sh -c 'echo one; read -r _; echo two' <"$work/go" >"$work/out" 2>"$work/log" &
+runs=$!
+exec 9>"$work/go"
+for _ in $(seq 300); do vitrine replay live --json 2>/dev/null | grep -q '"kind":"output"' && break; sleep 0.1; done
+vitrine replay live --follow --checkpoints --json >"$work/followed" 2>"$work/log" &
+follows=$!
+for _ in $(seq 300); do [ "$(grep -c '"kind":"checkpoint"' "$work/followed")" -ge 2 ] && break; sleep 0.1; done
+[ "$(grep -c '"kind":"checkpoint"' "$work/followed")" -ge 2 ] && ! grep -q '"kind":"session.end"' "$work/followed"
+ok $? 'checkpoints are told while a session runs'
+echo >&9
+exec 9>&-
+wait $runs $follows
+vitrine replay live --checkpoints --json >"$work/with"
+check 'and all of them, to the one behind the end' sh -c 'sort "$1" >"$1.sorted" && sort "$2" | sed "s/\"boot_ns\":[0-9]*,\(.*\"kind\":\"checkpoint\"\)/\1/" >"$2.sorted"
+	sed "s/\"boot_ns\":[0-9]*,\(.*\"kind\":\"checkpoint\"\)/\1/" "$1.sorted" | cmp - "$2.sorted" && grep -q "[nN]end" "$1"' sh "$work/followed" "$work/with"
 done_testing

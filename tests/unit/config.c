@@ -5,6 +5,7 @@
 #include "../../supervisor/record/jansson_cleanup.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -82,6 +83,44 @@ static void bad_values_are_refused(void **state)
 	assert_non_null(strstr(f.text, "a power of two"));
 }
 
+/* What was set and is no default is there for whoever works in the state directory later. */
+static void settings_of_records_are_kept_beside_them(void **state)
+{
+	struct place *p = *state;
+	struct config c;
+	struct fault f;
+	char kept[128];
+	static const char text[] = "{\"key_file\": \"/srv/key\", \"readers_group\": \"auditors\", "
+				   "\"rings\": 3}";
+	cleanup(json) json_t *here = json_pack("{s:s}", "state", p->dir);
+	int fd = open(p->dir, O_RDONLY | O_DIRECTORY);
+
+	snprintf(kept, sizeof(kept), "%s/" CONFIG_KEPT, p->dir);
+	write_file(p->file, text, strlen(text), 0644);
+	assert_int_equal(config_load(p->file, here, &c, &f), 0);
+	assert_int_equal(config_keep(fd, &c), 0);
+	config_free(&c);
+	assert_int_equal(config_load_kept(here, &c, &f), 0);
+	assert_string_equal(c.key_file, "/srv/key");
+	assert_string_equal(c.readers_group, "auditors");
+	assert_string_equal(c.recorder_user, "vitrine-recorder");
+	assert_int_equal(c.rings, 8);
+	config_free(&c);
+
+	assert_int_equal(chmod(kept, 0622), 0);
+	assert_int_equal(config_load_kept(here, &c, &f), -EPERM);
+	assert_non_null(strstr(f.text, kept));
+
+	assert_int_equal(config_load(NULL, here, &c, &f), 0); /* the defaults: nothing is to keep */
+	assert_int_equal(config_keep(fd, &c), 0);
+	config_free(&c);
+	assert_int_equal(access(kept, F_OK), -1);
+	assert_int_equal(config_load_kept(here, &c, &f), 0);
+	assert_string_equal(c.readers_group, "vitrine-export");
+	config_free(&c);
+	close(fd);
+}
+
 static void the_key_is_made_once_and_kept(void **state)
 {
 	struct place *p = *state;
@@ -155,6 +194,8 @@ int main(void)
 						make_place, remove_place),
 		cmocka_unit_test_setup_teardown(bad_values_are_refused, make_place, remove_place),
 		cmocka_unit_test_setup_teardown(a_key_can_be_replaced, make_place, remove_place),
+		cmocka_unit_test_setup_teardown(settings_of_records_are_kept_beside_them,
+						make_place, remove_place),
 		cmocka_unit_test_setup_teardown(the_key_is_made_once_and_kept, make_place,
 						remove_place),
 		cmocka_unit_test_setup_teardown(

@@ -124,12 +124,58 @@ static void every_leaf_can_be_proved(void **state)
 	merkle_free(m);
 }
 
+/* Behind any border a tree goes on to the same root, and what is behind it can be proved. */
+static void a_tree_goes_on_without_its_leaves(void **state)
+{
+	uint8_t leaves[LARGEST][HASH_SIZE], path[MERKLE_PATH_MAX][HASH_SIZE], root[HASH_SIZE],
+		other[HASH_SIZE];
+	const uint8_t(*way)[HASH_SIZE] = (const uint8_t(*)[HASH_SIZE])path;
+
+	(void)state;
+	for (uint64_t i = 0; i < LARGEST; i++)
+		merkle_leaf((struct bytes){&i, sizeof(i)}, leaves[i]);
+	for (uint64_t border = 0; border < LARGEST; border++) {
+		struct merkle *whole = new_tree(), *behind = new_tree();
+		struct merkle_state kept;
+
+		for (uint64_t i = 0; i < border; i++)
+			merkle_add_leaf(whole, leaves[i]);
+		merkle_save(whole, &kept);
+		assert_true(merkle_load(behind, &kept));
+		assert_true(border == 0 || merkle_is_first(&kept, leaves[0]));
+		assert_false(merkle_is_first(&kept, leaves[1]));
+		for (uint64_t count = border + 1; count <= LARGEST; count++) {
+			merkle_add_leaf(whole, leaves[count - 1]);
+			merkle_add_leaf(behind, leaves[count - 1]);
+			merkle_root(whole, root);
+			merkle_root(behind, other);
+			assert_memory_equal(root, other, HASH_SIZE);
+			for (uint64_t index = 0; index < count; index++) {
+				int length = merkle_prove_behind(
+					&kept, (const uint8_t(*)[HASH_SIZE])leaves + border, count,
+					index, path);
+
+				if (index && index < border)
+					assert_int_equal(length, -1);
+				else
+					assert_true(merkle_check(leaves[index], index, count, way,
+								 (size_t)length, root));
+			}
+		}
+		kept.peak_count++;
+		assert_false(merkle_load(behind, &kept));
+		merkle_free(whole);
+		merkle_free(behind);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(roots_are_those_of_the_rfc),
 		cmocka_unit_test(a_lost_record_is_no_leaf_of_any),
 		cmocka_unit_test(every_leaf_can_be_proved),
+		cmocka_unit_test(a_tree_goes_on_without_its_leaves),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -269,6 +269,32 @@ static void a_lost_recorder_is_the_reason(void **state)
 	manifest_free(&m);
 }
 
+static void what_a_lost_recorder_had_in_hand_is_told(void **state)
+{
+	struct bench *b = *state;
+	struct in_hand *in_hand;
+	struct fault f;
+
+	fake.numbers[WIRE_CLASS_file] = 1000; /* of sessions before */
+	assert_int_equal(start(b, &f), 0);
+	hear(b, RECORDER_OPENED, 0);
+	hear(b, RECORDER_EXECED, 0);
+	in_hand = (struct in_hand *)b->host.in_hand.cells + b->session->watch.slot;
+	assert_int_equal(in_hand->settled[WIRE_CLASS_file], 1000);
+	in_hand->settled[WIRE_CLASS_file] = 1100;
+	in_hand->output_bytes = 17;
+	in_hand->names = 2;
+	fake.numbers[WIRE_CLASS_file] = 1142;
+	fake.numbers[WIRE_CLASS_dns] = 1;
+	session_lost(b->session);
+	hear(b, RECORDER_OPENED, 0);
+	assert_string_equal(fake.gaps,
+			    "{\"class\":\"file\",\"count\":42,\"reason\":\"recorder_lost\"}\n"
+			    "{\"class\":\"dns\",\"count\":3,\"reason\":\"recorder_lost\"}\n"
+			    "{\"class\":\"output\",\"reason\":\"recorder_lost\",\"size\":17}\n");
+	hear(b, RECORDER_CLOSED, 0);
+}
+
 static void an_abandoned_session_is_left_to_the_next_start(void **state)
 {
 	struct bench *b = *state;
@@ -545,6 +571,7 @@ int main(void)
 		TEST(an_end_at_any_stage),
 		TEST(a_full_disk_kills_after_the_wait),
 		TEST(a_lost_recorder_is_the_reason),
+		TEST(what_a_lost_recorder_had_in_hand_is_told),
 		TEST(an_abandoned_session_is_left_to_the_next_start),
 		TEST(a_client_that_left_is_told_nothing),
 		TEST(another_command_ends_by_itself),
