@@ -15,7 +15,7 @@ static int open_place(void **state)
 /* Is there a v1 cgroup of that name? */
 static bool is_on_v1(const char *controller, const char *name)
 {
-	char mount[CGROUP1_PATH_MAX], path[CGROUP1_PATH_MAX + 64];
+	char mount[CGROUP1_PATH_MAX], path[CGROUP1_PATH_MAX + 128];
 	struct stat st;
 
 	if (cgroup1_find(controller, mount) < 0)
