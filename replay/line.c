@@ -352,6 +352,14 @@ static void write_unexplained(const struct pen *pen, const struct event *e)
 	write_loud(pen, text);
 }
 
+static void write_command(const struct pen *pen, const struct event *e)
+{
+	if (event_get(e, FIELD_command))
+		write_field(pen, e, "", FIELD_command);
+	else
+		fputs("no command of its own", pen->out);
+}
+
 /* True if @how was one of those. */
 static bool write_composite(const struct pen *pen, const struct event *e, enum show how)
 {
@@ -363,6 +371,7 @@ static bool write_composite(const struct pen *pen, const struct event *e, enum s
 		[SHOW_LOSS] = write_loss,
 		[SHOW_LOST] = write_lost,
 		[SHOW_UNEXPLAINED] = write_unexplained,
+		[SHOW_COMMAND] = write_command,
 	};
 
 	if (how < SHOW_FILE)

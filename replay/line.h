@@ -63,6 +63,7 @@ enum show {
 	SHOW_LOSS,	  /* a gap in words */
 	SHOW_LOST,	  /* what session.end says was lost */
 	SHOW_UNEXPLAINED, /* what of the final tree no record explains */
+	SHOW_COMMAND,	  /* of a session: its own, or that it has none */
 };
 
 struct part {

@@ -176,8 +176,10 @@ int recording_close(struct recording *r, json_t *fields, recording_closed *close
 	recording_retry(r);
 	drop_execs(r);
 	if (!r->is_ended) {
-		ending->end.error = -finish_capture(r);
+		error = finish_capture(r);
 		ending->end.counts = counts_of(r, &ending->end.lost);
+		int left_error = recording_end_left(r);
+		ending->end.error = -(error ? error : left_error);
 		ending->has_account = r->account != NULL;
 		ending->has_lost_files = has_lost_files(r);
 	} else {
