@@ -16,15 +16,12 @@
 #define ORDER_NS 1000000000ULL
 
 enum flag {
-	TOUCHED = 1,  /* a record says that it was made, written to, changed or removed */
-	MADE = 2,     /* a record says that it is there */
-	BORN = 4,     /* it was not there before the session */
-	WHOLE = 8,    /* it came with all that is in it, of which nothing is known */
-	CLAIMED = 32, /* as BORN, if it is where the call said */
-	SEEN = 16,    /* the tree shows it */
+	TOUCHED = 1, /* a record says that it was made, written to, changed or removed */
+	MADE = 2,    /* a record says that it is there */
+	BORN = 4,    /* it was not there before the session */
+	WHOLE = 8,   /* it came with all that is in it, of which nothing is known */
+	SEEN = 16,   /* the tree shows it */
 };
-
-#define OF_PLACE (BORN | CLAIMED) /* of where it is, not of what it is */
 
 struct explained_name {
 	struct explained_name *next; /* in its bucket */
@@ -268,7 +265,7 @@ static struct explained_name *make(struct explained *x, struct bytes path)
 
 bool explained_is_new(const struct explained_name *known)
 {
-	return known && known->flags & (BORN | CLAIMED);
+	return known && known->flags & BORN;
 }
 
 /* ---- what records say ---- */
@@ -293,7 +290,7 @@ static struct told told_of(const struct event *e, enum event_field path, enum ev
 	};
 }
 
-/* The tree has nothing of /workspace. */
+/* The tree has nothing of /workspace: of its names what calls were given is good enough. */
 static bool is_elsewhere(struct bytes path)
 {
 	static const char workspace[] = "/workspace/";
@@ -314,7 +311,7 @@ static struct explained_name *touch(struct explained *x, const struct told *t)
 	struct explained_name *n = make(x, t->path);
 	if (n)
 		n->flags |= TOUCHED;
-	return t->is_certain ? n : NULL;
+	return t->is_certain || is_elsewhere(t->path) ? n : NULL;
 }
 
 static void set_made(struct explained_name *n, uint64_t boot_ns, bool is_new)
@@ -330,11 +327,8 @@ static void take_made(struct explained *x, const struct event *e, enum event_fie
 {
 	struct told t = told_of(e, path, source);
 	bool is_new = t.path.size && !explained_path(x, t.path);
-	struct explained_name *n = touch(x, &t), *claimed = n ? n : explained_path(x, t.path);
 
-	set_made(n, e->boot_ns, is_new);
-	if (claimed && is_new)
-		claimed->flags |= CLAIMED;
+	set_made(touch(x, &t), e->boot_ns, is_new);
 }
 
 static void take_gone(struct explained *x, const struct event *e)
@@ -367,13 +361,13 @@ static void trade_places(struct explained *x, struct explained_name *a, struct e
 	a->size = b->size;
 	a->hash = b->hash;
 	a->gone_ns = b->gone_ns;
-	a->flags = (uint8_t)((was.flags & ~OF_PLACE) | (b->flags & OF_PLACE));
+	a->flags = (uint8_t)((was.flags & ~BORN) | (b->flags & BORN));
 	b->directory = was.directory;
 	b->name = was.name;
 	b->size = was.size;
 	b->hash = was.hash;
 	b->gone_ns = was.gone_ns;
-	b->flags = (uint8_t)((b->flags & ~OF_PLACE) | (was.flags & OF_PLACE));
+	b->flags = (uint8_t)((b->flags & ~BORN) | (was.flags & BORN));
 	put_into_table(x, a);
 	put_into_table(x, b);
 }
@@ -399,7 +393,7 @@ static void take_rename(struct explained *x, const struct event *e)
 		return;
 	}
 	/* What stood there is gone; its node is that of the place that was left. */
-	new->flags &= OF_PLACE;
+	new->flags &= BORN;
 	new->flags |= TOUCHED;
 	new->gone_ns = e->boot_ns;
 }
