@@ -151,6 +151,11 @@ static void write_tree(struct html *h, const struct report *r)
 
 /* ---- files ---- */
 
+static void cell_hash(struct html *h, const struct final_version *v)
+{
+	cell_text(h, !v ? "" : v->sha256[0] ? v->sha256 : v->unhashed ? v->unhashed : "");
+}
+
 static void write_change(struct html *h, const struct report *r, const struct change *change)
 {
 	html_raw(h, "<tr>");
@@ -159,9 +164,13 @@ static void write_change(struct html *h, const struct report *r, const struct ch
 	cell(h, change->from);
 	cell_size(h, change->has_old_size, change->old_size);
 	cell_size(h, change->has_size, change->size);
+	cell_hash(h, change->final ? &change->final->before : NULL);
+	cell_hash(h, change->final ? &change->final->now : NULL);
 	html_raw(h, "<td>");
 	actor_set_write(&change->by, r->actors, &h->pen);
 	cell_text(h, change->unproven ? "name not proven" : "");
+	fputs(change->final && change->final->is_unexplained ? " no record explains it" : "",
+	      h->pen.out);
 	fputs(change->doubtful ? " whether it was there before is unknown" : "", h->pen.out);
 	fputs(change->still_open ? " still open at the end" : "", h->pen.out);
 	html_raw(h, "</tr>\n");
@@ -177,7 +186,9 @@ static int write_files(struct html *h, const struct report *r)
 	if (error < 0)
 		return error;
 	html_raw(h, "<section id=\"files\">\n<h2>Files that are different afterwards</h2>\n<table>"
-		    "<thead><tr><th>outcome<th>path<th>from<th>size before<th>size after<th>by<th>"
+		    "<thead><tr><th>outcome<th>path<th>from<th>size before<th>size after<th>sha256 "
+		    "before<th>sha256 after"
+		    "<th>by<th>"
 		    "</tr></thead><tbody>\n");
 	for (size_t i = 0; i < count && i < REPORT_ROWS_MAX; i++)
 		write_change(h, r, &list[i]);

@@ -77,10 +77,10 @@ static void make_files_as(uid_t id)
 	setfsuid(id);
 }
 
-static int write_file(int upper_fd, const char *path, const char *text, size_t size)
+static int write_file(int base_fd, const char *path, const char *text, size_t size)
 {
 	cleanup(close_fd) int fd =
-		openat(upper_fd, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+		openat(base_fd, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 	ssize_t n = fd < 0 ? -1 : write(fd, text, size);
 
 	if (n < 0)
@@ -88,12 +88,12 @@ static int write_file(int upper_fd, const char *path, const char *text, size_t s
 	return (size_t)n == size ? 0 : -ENOSPC;
 }
 
-static int write_names(int upper_fd, const struct launch_request *request)
+static int write_names(int base_fd, const struct launch_request *request)
 {
 	char text[512];
 
 	int n = snprintf(text, sizeof(text), "%s\n", request->id);
-	int r = write_file(upper_fd, "etc/hostname", text, (size_t)n);
+	int r = write_file(base_fd, "etc/hostname", text, (size_t)n);
 	if (r < 0)
 		return r;
 
@@ -101,10 +101,10 @@ static int write_names(int upper_fd, const struct launch_request *request)
 		     "127.0.0.1\tlocalhost\n127.0.1.1\t%s\n::1\tlocalhost ip6-localhost "
 		     "ip6-loopback\n",
 		     request->id);
-	r = write_file(upper_fd, "etc/hosts", text, (size_t)n);
+	r = write_file(base_fd, "etc/hosts", text, (size_t)n);
 	if (r < 0)
 		return r;
-	return write_file(upper_fd, "etc/resolv.conf", request->resolv, request->resolv_length);
+	return write_file(base_fd, "etc/resolv.conf", request->resolv, request->resolv_length);
 }
 
 /* ---- lists of a template ---- */
@@ -165,7 +165,7 @@ static bool knows_agent(const char *text, size_t size)
 	return false;
 }
 
-static int complete_list(const struct list *l, int template_fd, int upper_fd, uid_t owner)
+static int complete_list(const struct list *l, int template_fd, int base_fd, uid_t owner)
 {
 	char text[LIST_ROOM + 128] = "";
 
@@ -178,66 +178,66 @@ static int complete_list(const struct list *l, int template_fd, int upper_fd, ui
 	if (n < 0)
 		return (int)n;
 	if (n == 0)
-		return write_file(upper_fd, l->path, l->text, strlen(l->text));
+		return write_file(base_fd, l->path, l->text, strlen(l->text));
 	if (knows_agent(text, (size_t)n))
 		return 0;
 	size_t size = (size_t)n;
 	if (text[size - 1] != '\n')
 		text[size++] = '\n';
 	memcpy(text + size, l->line, strlen(l->line));
-	return write_file(upper_fd, l->path, text, size + strlen(l->line));
+	return write_file(base_fd, l->path, text, size + strlen(l->line));
 }
 
-static int make_places(const struct launch_request *request, enum root_kind kind, int upper_fd)
+static int make_places(const struct launch_request *request, enum root_kind kind, int base_fd)
 {
 	for (size_t i = 0; i < COUNT(furniture); i++) {
 		const struct furniture *f = &furniture[i];
 
-		if ((f->in & kind) && mkdirat(upper_fd, f->path, f->mode) < 0)
+		if ((f->in & kind) && mkdirat(base_fd, f->path, f->mode) < 0)
 			return -errno;
 	}
-	if ((request->flags & LAUNCH_SECRETS) && mkdirat(upper_fd, "run/secrets", 0755) < 0)
+	if ((request->flags & LAUNCH_SECRETS) && mkdirat(base_fd, "run/secrets", 0755) < 0)
 		return -errno;
 	return 0;
 }
 
-static int make_lists(enum root_kind kind, int template_fd, int upper_fd, uid_t owner)
+static int make_lists(enum root_kind kind, int template_fd, int base_fd, uid_t owner)
 {
 	for (size_t i = 0; i < COUNT(lists); i++) {
 		const struct list *l = &lists[i];
-		int r = kind == OF_HOST ? write_file(upper_fd, l->path, l->text, strlen(l->text))
-					: complete_list(l, template_fd, upper_fd, owner);
+		int r = kind == OF_HOST ? write_file(base_fd, l->path, l->text, strlen(l->text))
+					: complete_list(l, template_fd, base_fd, owner);
 		if (r < 0)
 			return r;
 	}
 	return 0;
 }
 
-static int give_places(const struct launch_request *request, int upper_fd)
+static int give_places(const struct launch_request *request, int base_fd)
 {
 	for (size_t i = 0; i < COUNT(furniture); i++) {
 		const struct furniture *f = &furniture[i];
 		uid_t owner = request->uid_base + f->owner;
 
-		if (f->owner != SESSION_ROOT && fchownat(upper_fd, f->path, owner, owner, 0) < 0)
+		if (f->owner != SESSION_ROOT && fchownat(base_fd, f->path, owner, owner, 0) < 0)
 			return -errno;
 	}
 	return 0;
 }
 
 /* Made by the session's root, all is the session's root's from the start. */
-int furniture_make(const struct launch_request *request, int template_fd, int upper_fd)
+int furniture_make(const struct launch_request *request, int template_fd, int base_fd)
 {
 	enum root_kind kind = template_fd < 0 ? OF_HOST : OF_TEMPLATE;
 	mode_t mask = umask(0);
 
 	make_files_as(request->uid_base);
-	int r = make_places(request, kind, upper_fd);
+	int r = make_places(request, kind, base_fd);
 	if (r == 0)
-		r = make_lists(kind, template_fd, upper_fd, request->uid_base);
+		r = make_lists(kind, template_fd, base_fd, request->uid_base);
 	if (r == 0)
-		r = write_names(upper_fd, request);
+		r = write_names(base_fd, request);
 	make_files_as(0);
 	umask(mask);
-	return r < 0 ? r : give_places(request, upper_fd);
+	return r < 0 ? r : give_places(request, base_fd);
 }
