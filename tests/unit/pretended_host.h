@@ -147,8 +147,7 @@ int sandbox_prepare_exec(struct sandbox *s, uint32_t exec, uint64_t *ret_cgroup)
 
 int sandbox_begin_exec(struct sandbox *s, uint32_t exec)
 {
-	(void)s;
-	assert_int_equal(exec, 1);
+	(void)s, (void)exec;
 	return call("begin");
 }
 
