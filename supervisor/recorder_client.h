@@ -85,6 +85,7 @@ int recorder_discard(struct recorder *r, const char *session, uint32_t exec);
 int recorder_close_exec(struct recorder *r, const char *session, uint32_t exec, json_t *fields);
 /* Trees of a session whose processes are dead; borrowed. */
 struct recorder_look {
+	bool is_untouched; /* there is nothing to look at */
 	const struct policy *policy;
 	const struct session_secrets *secrets; /* no hash is made of a file with one in it */
 	int upper_fd, base_fd, lower_fd, root_fd;

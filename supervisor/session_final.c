@@ -6,13 +6,29 @@
 
 #include "record/cleanup.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 
+#define DOTS 2 /* "." and ".." */
+
 static int open_layer(int stage_fd, const char *name)
 {
 	return openat(stage_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* Most sessions leave nothing behind, and to see that takes no eye but this: whether there is a
+ * name, never which. */
+static bool has_names(int dir_fd)
+{
+	int copy = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup(closedir) DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	size_t count = 0;
+
+	while (dir && count < DOTS + 1 && readdir(dir))
+		count++;
+	return !dir || count > DOTS;
 }
 
 void session_look(struct session *s)
@@ -32,6 +48,7 @@ void session_look(struct session *s)
 		.lower_fd = info->lower_fd,
 		.root_fd = info->root_mount_fd,
 		.workspace_fd = info->workspace_fd,
+		.is_untouched = info->workspace_fd < 0 && upper >= 0 && !has_names(upper),
 	};
 	int r = recorder_look(s->host->recorder, s->manifest.id, &look);
 	if (r < 0)
