@@ -17,6 +17,8 @@ struct credentials_seen {
 	struct credentials credentials;
 	__u64 session; /* cgroup id of the session in which that was */
 	__u64 ended;   /* of a group's leader: threads that have claimed to be the last */
+	/* While it is in an exec: what it has announced, and in which slot; see exec_room.h. */
+	__u32 exec_bytes, exec_slot;
 };
 
 struct credentials_seen_map {

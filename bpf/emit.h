@@ -248,6 +248,15 @@ static __always_inline void *emit_tail_room(void *record)
 		(record)->head.length += size_;                                                    \
 	} while (0)
 
+/* Is the ring full enough, with what is on its way, for the session to be frozen? */
+static __always_inline bool is_behind(const struct session_slot *slot, __u64 fill)
+{
+	__u32 index = slot->slot;
+	__u64 *coming = bpf_map_lookup_elem(&exec_bytes, &index);
+
+	return fill + (coming ? *coming : 0) >= slot->high_water;
+}
+
 /* What a session can make without end and at once, files and refusals, may not take the last
  * quarter of a ring: exec, exit and network records always find room. */
 static __always_inline bool ring_has_room(void *ring, const struct session_slot *slot, __u32 class,
@@ -255,7 +264,7 @@ static __always_inline bool ring_has_room(void *ring, const struct session_slot 
 {
 	__u64 fill = bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA);
 
-	*flags = fill >= slot->high_water ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
+	*flags = is_behind(slot, fill) ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
 	return (class != WIRE_CLASS_file && class != WIRE_CLASS_policy) ||
 	       fill < slot->ring_bytes - slot->ring_bytes / 4;
 }
@@ -327,7 +336,7 @@ static __always_inline void emit_small_end(const struct session_slot *slot, void
 	void *ring = bpf_map_lookup_elem(&rings, &slot_index);
 	__u64 flags = BPF_RB_NO_WAKEUP;
 
-	if (ring && bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) >= slot->high_water)
+	if (ring && is_behind(slot, bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA)))
 		flags = BPF_RB_FORCE_WAKEUP;
 	bpf_ringbuf_submit(record, flags);
 }

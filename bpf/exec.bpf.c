@@ -3,7 +3,7 @@
  * Exec, and exec that failed. An argument vector may be megabytes long: its first piece goes with
  * the record, the rest in chunks that follow at once on the same CPU.
  */
-#include "credentials.h"
+#include "exec_room.h"
 #include "notes.h"
 #include "path.h"
 #include "syscalls.h"
@@ -161,25 +161,20 @@ static __always_inline void begin_command(__u32 pid)
 	bpf_map_update_elem(&deaths, &command, &death, BPF_ANY);
 }
 
-/* A process runs another program. tp_btf since 5.5: behind the point of no return, before the first
- * instruction; the kernel's own objects say which file it is and by which names it was found. */
-SEC("tp_btf/sched_process_exec")
-int BPF_PROG(on_exec, struct task_struct *task, int old_tid, struct linux_binprm *bprm)
+static __always_inline void tell_exec(const struct session_slot *slot, struct task_struct *task,
+				      int old_tid, struct linux_binprm *bprm)
 {
-	struct session_slot *slot = session_of_current();
 	struct fs_struct *fs = BPF_CORE_READ(task, fs);
 	struct scratch *scratch = scratch_of_cpu();
 	__u32 flags = 0, length;
 	struct wire_process_exec *r;
 	bool more;
 
-	if (!slot || !scratch)
-		return 0;
-	begin_command(task->tgid);
-	remember_credentials(task);
+	if (!scratch)
+		return;
 	r = EMIT_BEGIN(slot, process_exec);
 	if (!r)
-		return 0;
+		return;
 	r->head.tid = old_tid;
 	r->argc = bprm->argc;
 	fill_exe(r, BPF_CORE_READ(bprm, file));
@@ -193,6 +188,21 @@ int BPF_PROG(on_exec, struct task_struct *task, int old_tid, struct linux_binprm
 	more = r->head.flags & WIRE_FLAG_CONTINUED;
 	if (!emit_end(slot, r) && more)
 		bpf_loop(AREA_CHUNKS_MAX, emit_area_chunk, NULL, 0);
+}
+
+/* A process runs another program. tp_btf since 5.5: behind the point of no return, before the first
+ * instruction; the kernel's own objects say which file it is and by which names it was found. */
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct *task, int old_tid, struct linux_binprm *bprm)
+{
+	struct session_slot *slot = session_of_current();
+
+	if (!slot)
+		return 0;
+	begin_command(task->tgid);
+	remember_credentials(task);
+	tell_exec(slot, task, old_tid, bprm);
+	end_announcement(task);
 	return 0;
 }
 
@@ -315,30 +325,24 @@ static long emit_vector_chunk(__u32 index, void *context)
 	return !more;
 }
 
-/* execve or execveat has returned, so it failed. Also of vitrine-init's child: that is the command
- * that could not be run. */
-SEC("tp_btf/sys_exit")
-int BPF_PROG(on_exit_exec, struct pt_regs *regs, long ret)
+static __always_inline void tell_exec_failed(const struct session_slot *slot,
+					     struct task_struct *task, struct pt_regs *regs,
+					     long ret)
 {
 	bool at = regs->orig_ax == __NR_execveat, complete, more;
-	struct task_struct *task = bpf_get_current_task_btf();
 	struct wire_process_exec_failed *r;
 	struct fs_struct *fs = BPF_CORE_READ(task, fs);
 	struct scratch *scratch = scratch_of_cpu();
-	struct session_slot *slot;
 	struct argument_walk *w;
 	__u32 flags = 0, length;
 	const void *name;
 	long size;
 
-	if (ret >= 0)
-		return 0;
-	slot = session_of_current_or_setup();
-	if (!slot || !scratch || (__u32)task->tgid == slot->init_pid)
-		return 0;
+	if (!scratch)
+		return;
 	r = EMIT_BEGIN(slot, process_exec_failed);
 	if (!r)
-		return 0;
+		return;
 	r->result = ret;
 	length = path_tail(r, &fs->pwd, CWD_ROOM, &flags);
 	EMIT_TAIL(r, cwd, length);
@@ -374,5 +378,22 @@ int BPF_PROG(on_exit_exec, struct pt_regs *regs, long ret)
 	w->steps = VECTOR_STEPS_MAX / 2;
 	if (!emit_end(slot, r) && more)
 		bpf_loop(VECTOR_CHUNKS_MAX, emit_vector_chunk, NULL, 0);
+}
+
+/* execve or execveat has returned, so it failed. Also of vitrine-init's child: that is the command
+ * that could not be run. */
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_exit_exec, struct pt_regs *regs, long ret)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct session_slot *slot;
+
+	if (ret >= 0)
+		return 0;
+	slot = session_of_current_or_setup();
+	if (!slot || (__u32)task->tgid == slot->init_pid)
+		return 0;
+	tell_exec_failed(slot, task, regs, ret);
+	end_announcement(task);
 	return 0;
 }

@@ -10,6 +10,7 @@
  * received, is reported when the kernel uses the same struct file again, or at the end of the
  * session by user space.
  */
+#include "exec_room.h"
 #include "file.h"
 
 #define CLOSE_RANGE_UNSHARE 2
@@ -247,6 +248,7 @@ SEC("tp/syscalls/sys_enter_execve")
 int on_enter_execve(struct trace_event_raw_sys_enter *call)
 {
 	suspect_close_on_exec();
+	announce_exec(call->args[1]);
 	return 0;
 }
 
@@ -254,6 +256,7 @@ SEC("tp/syscalls/sys_enter_execveat")
 int on_enter_execveat(struct trace_event_raw_sys_enter *call)
 {
 	suspect_close_on_exec();
+	announce_exec(call->args[2]);
 	return 0;
 }
 

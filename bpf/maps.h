@@ -61,6 +61,17 @@ struct losses_map {
 };
 MAP struct losses_map losses SEC(".maps");
 
+/* Bytes that an exec which has begun will send, by slot: they take room in the ring before they are
+ * there. The recorder's freezing thread reads them as memory. */
+struct exec_bytes_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, SESSION_SLOTS);
+	__type(key, __u32);
+	__type(value, __u64);
+};
+MAP struct exec_bytes_map exec_bytes SEC(".maps");
+
 /* A walk from a dentry up to the root; see path.h. */
 struct path_walk {
 	struct path *from;

@@ -2,7 +2,7 @@
 /*
  * Processes: fork, exit, change of credentials, move to another cgroup. Exec is in exec.bpf.c.
  */
-#include "credentials.h"
+#include "exec_room.h"
 #include "notes.h"
 #include "path.h"
 #include "syscalls.h"
@@ -149,7 +149,10 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	struct death death = {};
 	__u32 pid = task->tgid;
 
-	if (!slot || !is_last_thread(task))
+	if (!slot)
+		return 0;
+	end_announcement(task);
+	if (!is_last_thread(task))
 		return 0;
 	note = bpf_task_storage_get(&process_notes, task->group_leader, NULL, 0);
 	read_death(task, note, &death);

@@ -304,10 +304,14 @@ static void write_loss(const struct pen *pen, const struct event *e)
 	const struct event_value *first = event_get(e, FIELD_first),
 				 *last = event_get(e, FIELD_last);
 
-	if (!write_field(pen, e, "", FIELD_count))
+	bool has_size = event_get(e, FIELD_size);
+
+	if (has_size)
+		fprintf(pen->out, "%" PRIu64 " bytes of", event_u64(e, FIELD_size, 0));
+	else if (!write_field(pen, e, "", FIELD_count))
 		fputs("an unknown number of", pen->out);
 	write_field(pen, e, " ", FIELD_class);
-	fputs(" records are missing here", pen->out);
+	fputs(has_size ? " are missing here" : " records are missing here", pen->out);
 	write_field(pen, e, ": ", FIELD_reason);
 	write_field(pen, e, ", ", FIELD_sensor);
 	if (first && last)
@@ -332,6 +336,14 @@ static void write_lost(const struct pen *pen, const struct event *e)
 	}
 }
 
+static void write_command(const struct pen *pen, const struct event *e)
+{
+	if (event_get(e, FIELD_command))
+		write_field(pen, e, "", FIELD_command);
+	else
+		fputs("no command of its own", pen->out);
+}
+
 /* True if @how was one of those. */
 static bool write_composite(const struct pen *pen, const struct event *e, enum show how)
 {
@@ -339,6 +351,7 @@ static bool write_composite(const struct pen *pen, const struct event *e, enum s
 		[SHOW_FILE] = write_file,	[SHOW_ENDS] = write_ends,
 		[SHOW_PROGRAM] = write_program, [SHOW_VERDICT] = write_verdict,
 		[SHOW_LOSS] = write_loss,	[SHOW_LOST] = write_lost,
+		[SHOW_COMMAND] = write_command,
 	};
 
 	if (how < SHOW_FILE)

@@ -62,6 +62,7 @@ enum show {
 	SHOW_VERDICT, /* how it ended */
 	SHOW_LOSS,    /* a gap in words */
 	SHOW_LOST,    /* what session.end says was lost */
+	SHOW_COMMAND, /* of a session: its own, or that it has none */
 };
 
 struct part {

@@ -4,6 +4,7 @@
  */
 #include "host.h"
 
+#include "capture/in_hand.h"
 #include "deployment_key.h"
 #include "host_metrics.h"
 #include "pool.h"
@@ -178,8 +179,15 @@ static int start_recorder(struct host *h, struct fault *f)
 		.numbers_fd = sensors_map_fd(h->sensors, "numbers"),
 		.losses_fd = sensors_map_fd(h->sensors, "losses"),
 		.written_files_fd = sensors_map_fd(h->sensors, "written_files"),
+		.exec_bytes_fd = sensors_map_fd(h->sensors, "exec_bytes"),
 		.metrics_fd = h->recorder_page.fd,
 	};
+	int r = h->in_hand.cells ? 0 : metrics_page_new(IN_HAND_BYTES, true, &h->in_hand);
+
+	if (r < 0)
+		return fault_set(f, r, "recorder", "memory shared with the recorder: %s",
+				 strerror(-r));
+	options.in_hand_fd = h->in_hand.fd;
 
 	return recorder_start(&options, &h->recorder, f);
 }
@@ -287,6 +295,7 @@ void host_close(struct host *h)
 	templates_free(&h->templates);
 	shapes_free(h->shapes);
 	h->shapes = NULL;
+	metrics_page_free(&h->in_hand);
 	explicit_bzero(h->key, sizeof(h->key));
 }
 

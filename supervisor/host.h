@@ -46,6 +46,7 @@ struct host {
 	struct doctor_report *doctor;	/* of this host; NULL: nobody has looked */
 	struct metrics_daemon *metrics; /* what is counted here: cells of daemon_page */
 	struct metrics_page daemon_page, recorder_page;
+	struct metrics_page in_hand;		 /* what the recorder has in hand: session_loss.h */
 	struct metrics_service *metrics_service; /* NULL: they are not served */
 	sd_event_source *metrics_look;
 	struct worker *starts, *ends; /* make durable what sessions begin and end with */

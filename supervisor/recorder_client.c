@@ -66,6 +66,8 @@ static int send_start(struct recorder *r, const struct recorder_options *o)
 	ride(&riders, "numbers", o->numbers_fd);
 	ride(&riders, "losses", o->losses_fd);
 	ride(&riders, "written_files", o->written_files_fd);
+	ride(&riders, "exec_bytes", o->exec_bytes_fd);
+	ride(&riders, "in_hand", o->in_hand_fd);
 	ride(&riders, "names", r->names.socket);
 	ride(&riders, "metrics", o->metrics_fd);
 	return send_message(r,

@@ -22,8 +22,9 @@ struct recorder_options {
 	const uint8_t *key; /* 32 bytes: the deployment key */
 	uid_t uid;
 	gid_t gid;
-	uint32_t rings;				     /* that are kept between sessions */
-	int numbers_fd, losses_fd, written_files_fd; /* maps; borrowed */
+	uint32_t rings; /* that are kept between sessions */
+	int numbers_fd, losses_fd, written_files_fd, exec_bytes_fd; /* maps; borrowed */
+	int in_hand_fd; /* page of struct in_hand; borrowed */
 	int metrics_fd; /* page that it counts on; borrowed; -1: none */
 };
 

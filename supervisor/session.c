@@ -18,6 +18,7 @@
 
 #include "record/cleanup.h"
 #include "record/jansson_cleanup.h"
+#include "session_loss.h"
 #include "session_state.h"
 
 #include <errno.h>
@@ -199,6 +200,8 @@ static void opened(struct session *s, const struct recorder_message *m)
 	}
 	crash_point();
 	s->is_open = true;
+	if (s->is_bare && !m->ended)
+		session_loss_tell(s);
 	session_go_on(s);
 }
 
@@ -359,7 +362,11 @@ void session_recorder_message(struct session *s, struct recorder_message *m)
 
 void session_lost(struct session *s)
 {
+	bool was_watched = s->is_watched;
+
 	session_tear_down(s);
+	if (was_watched)
+		session_loss_measure(s);
 	s->verdict = (struct verdict){
 		.reason = VERDICT_SUPERVISOR_LOST,
 		.text = "the recorder ended; the session was killed and its record is not whole",

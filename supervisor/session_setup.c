@@ -12,6 +12,7 @@
 #include "record/cleanup.h"
 #include "record/jansson_cleanup.h"
 #include "session_key.h"
+#include "session_loss.h"
 #include "slot.h"
 #include "spare_dirs.h"
 #include "template_store.h"
@@ -265,6 +266,9 @@ static int start_watch(struct session *s, struct fault *f)
 			    r == -ENOSPC ? "as many sessions as there are slots are alive" : NULL);
 	}
 	s->is_watched = true;
+	r = session_loss_begin(s);
+	if (r < 0)
+		return fail(s, f, "sensors", r, NULL);
 	if (s->request.policy.ring_bytes > s->watch.ring_bytes)
 		return fail(s, f, "ring_bytes", -ERANGE,
 			    "the policy asks for a larger ring than the daemon has; set ring_bytes "

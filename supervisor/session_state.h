@@ -1,6 +1,7 @@
 /* The inside of a session, for session.c and the files that are parts of it. */
 #pragma once
 
+#include "capture/in_hand.h"
 #include "sandbox/phases.h"
 #include "secret_files.h"
 #include "session.h"
@@ -79,6 +80,7 @@ struct session {
 	uint64_t missed;	/* since then, when it ended */
 	bool has_missed;	/* that is known */
 	uint64_t cgroup;
+	struct in_hand lost;	    /* with a recorder that died */
 	struct session_exec *execs; /* those that have not ended */
 	struct session_exec *main;  /* the one that it lives for; NULL: none, or it has ended */
 	uint32_t last_exec;	    /* number of the newest */

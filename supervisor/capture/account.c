@@ -484,6 +484,20 @@ bool account_is_open(const struct account *a)
 	return a->open_holes > 0;
 }
 
+uint64_t account_settled(const struct account *a, enum wire_class class)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t cpu = 0; cpu < a->options.cpus; cpu++) {
+		const struct lane *lane = &a->lanes[class * a->options.cpus + cpu];
+
+		sum += lane->next;
+		for (uint32_t i = 0; i < lane->hole_count; i++)
+			sum -= lane->holes[i].last - lane->holes[i].first + 1;
+	}
+	return sum;
+}
+
 struct account_counts account_counts(const struct account *a, enum wire_class class)
 {
 	const struct total *total = &a->totals[class];

@@ -92,4 +92,8 @@ int account_has_losses(struct account *a);
 /* True while a hole is open, so that drains go on although nothing comes. */
 bool account_is_open(const struct account *a);
 
+/* Numbers of @class that were given out in the kernel, over all CPUs and ever, that came or that a
+ * gap has told. */
+uint64_t account_settled(const struct account *a, enum wire_class class);
+
 struct account_counts account_counts(const struct account *a, enum wire_class class);

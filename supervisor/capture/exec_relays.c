@@ -30,8 +30,10 @@ struct stream {
 	struct exec_relays *owner;
 	struct relay *relay;
 	enum exec_stream which;
-	uint64_t recorded; /* bytes that record_piece is done with */
-	uint64_t counted;  /* and those that budgets know */
+	uint64_t offered;  /* bytes that record_piece was given */
+	uint64_t recorded; /* bytes that record_piece has emitted */
+	uint64_t written;  /* bytes of which the rest is with the redactor, or in the file */
+	uint64_t counted;  /* bytes that budgets know */
 	uint64_t kept;
 	bool truncated;
 };
@@ -170,8 +172,13 @@ static int record_piece(void *context, struct bytes piece, uint64_t offset)
 	struct stream *s = context;
 	struct recording *recording = s->owner->options.recording;
 
+	if (s->offered < offset + piece.size) {
+		s->offered = offset + piece.size;
+		recording_tell_taken(recording);
+	}
 	if (recording_gave_up(recording)) {
 		s->truncated = true;
+		s->written = s->recorded = s->offered;
 		return 0;
 	}
 	if (recording_is_waiting(recording) || has_to_wait(s))
@@ -185,9 +192,12 @@ static int record_piece(void *context, struct bytes piece, uint64_t offset)
 		s->recorded = offset + piece.size;
 	}
 	int r = recording_commit(recording);
-	if (r == 0)
-		count_output(s, offset + piece.size);
-	return r;
+	if (r < 0)
+		return r;
+	s->written = s->recorded;
+	recording_tell_written(recording);
+	count_output(s, offset + piece.size);
+	return 0;
 }
 
 /* ---- delivering it redacted ---- */
@@ -226,6 +236,16 @@ static int change_piece(void *context, const struct bytes *piece, uint64_t offse
 		return redact_end(o->delivery, &e, deliver, s->owner);
 	event_put_bytes(&e, FIELD_data, piece->data, piece->size);
 	return redact_event(o->delivery, &e, deliver, s->owner);
+}
+
+void exec_relays_waiting(const struct exec_relays *e, uint64_t *ret_output, uint64_t *ret_input)
+{
+	*ret_output = *ret_input = 0;
+	for (size_t i = 0; i < EXEC_STREAM_COUNT; i++) {
+		const struct stream *s = &e->streams[i];
+
+		*(is_output(s) ? ret_output : ret_input) += s->offered - s->written;
+	}
 }
 
 int exec_relays_resize(struct exec_relays *x, uint64_t columns, uint64_t rows)

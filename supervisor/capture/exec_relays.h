@@ -76,6 +76,9 @@ uint32_t exec_relays_exec(const struct exec_relays *e);
  * (-EEXIST). */
 int exec_relays_add(struct exec_relays *e, enum exec_stream stream, int from, int to);
 
+/* Bytes that were read and are not recorded yet. */
+void exec_relays_waiting(const struct exec_relays *e, uint64_t *ret_output, uint64_t *ret_input);
+
 /* The window of the terminal changed: recorded as input. */
 int exec_relays_resize(struct exec_relays *e, uint64_t columns, uint64_t rows);
 

@@ -57,11 +57,19 @@ static void signal_fd(int fd)
 		return;
 }
 
+uint64_t freeze_load(const struct freeze *freeze)
+{
+	const struct freeze_options *o = &freeze->options;
+	uint64_t coming = o->coming ? __atomic_load_n(o->coming, __ATOMIC_ACQUIRE) : 0;
+
+	return ring_fill(o->ring) + coming;
+}
+
 static void look_at_ring(struct freezer *f, struct freeze *freeze)
 {
 	const struct freeze_options *o = &freeze->options;
 
-	if (o->high_water == 0 || ring_fill(o->ring) < o->high_water ||
+	if (o->high_water == 0 || freeze_load(freeze) < o->high_water ||
 	    (atomic_load(&freeze->reasons) & FREEZE_BEHIND))
 		return;
 	atomic_store(&freeze->behind_since, clock_ns(CLOCK_BOOTTIME));

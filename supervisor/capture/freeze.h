@@ -35,8 +35,9 @@ void freezer_seen(struct freezer *f);
 struct freeze_options {
 	int ring_fd; /* borrowed until freezer_remove, as is @ring */
 	const struct ring *ring;
-	uint64_t high_water; /* 0: never freeze because of the ring */
-	int freeze_fd;	     /* cgroup.freeze, open for writing; borrowed likewise */
+	const uint64_t *coming; /* bytes that count as if they were in the ring; NULL: none */
+	uint64_t high_water;	/* 0: never freeze because of the ring */
+	int freeze_fd;		/* cgroup.freeze, open for writing; borrowed likewise */
 };
 
 /* -ENOSPC when SESSION_SLOTS are taken. */
@@ -49,6 +50,9 @@ void freezer_remove(struct freezer *f, struct freeze *freeze);
 /* Freeze for @reason, or take the reason away. Neither waits for the kernel. */
 void freezer_hold(struct freezer *f, struct freeze *freeze, enum freeze_reason reason);
 void freezer_release(struct freezer *f, struct freeze *freeze, enum freeze_reason reason);
+
+/* What is in the ring, and what is on its way there. */
+uint64_t freeze_load(const struct freeze *freeze);
 
 /* True if the session is frozen because of its ring; @ret_since is the boot time of that. */
 bool freeze_is_behind(const struct freeze *freeze, uint64_t *ret_since);

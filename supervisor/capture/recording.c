@@ -4,7 +4,6 @@
 #include "recording.h"
 
 #include "../record/cleanup.h"
-#include "../record/reader.h"
 #include "../redact/rules.h"
 #include "../redact/shapes.h"
 #include "clock.h"
@@ -38,24 +37,6 @@ static int copy_reads(struct recording *r)
 			return -ENOMEM;
 	}
 	return 0;
-}
-
-/* A journal that was closed properly has session.end as its last record. */
-static void look_for_end(struct recording *r)
-{
-	uint64_t next_seq = journal_next_seq(r->journal);
-	struct reader *reader = NULL;
-	struct event e;
-
-	if (next_seq <= 1 || reader_open(r->options.journal_fd, &reader) < 0)
-		return;
-	if (reader_seek(reader, next_seq - 1) == 0)
-		while (reader_next(reader, &e) == READER_RECORD) {
-			r->is_ended = e.kind == EVENT_session_end;
-			if (r->is_ended)
-				recording_keep_verdict(r, &e);
-		}
-	reader_free(reader);
 }
 
 static int switch_off(struct recording *r, struct redactor *redactor)
@@ -122,7 +103,7 @@ static int open_journal(struct recording *r, const char **ret_why)
 	e = journal_open(o->journal_fd, &options, &r->journal);
 	if (e < 0)
 		return fail(ret_why, e, "cannot open the journal");
-	look_for_end(r);
+	recording_look_back(r);
 	return 0;
 }
 
@@ -540,7 +521,9 @@ int recording_close(struct recording *r, json_t *fields, struct recording_end *r
 	if (!r->is_ended) {
 		end.error = -finish_capture(r);
 		end.counts = counts_of(r, &end.lost);
-		error = emit_end(r, fields, end.counts);
+		error = recording_end_left(r);
+		if (error == 0)
+			error = emit_end(r, fields, end.counts);
 		if (end.error == 0)
 			end.error = -error;
 	} else {

@@ -20,6 +20,7 @@
 #include <stdint.h>
 #include <systemd/sd-event.h>
 
+struct in_hand;
 struct kept_rings;
 struct recording;
 
@@ -39,8 +40,10 @@ struct recording_host {
 	uint8_t key[32];	     /* deployment key */
 	const struct shapes *shapes; /* of redaction; NULL: the secrets alone are looked for */
 	int numbers_fd, losses_fd, written_files_fd; /* BPF maps */
-	int names_fd;				     /* socket of vitrine-names; -1 without */
-	uint32_t cpus;				     /* possible ones */
+	struct in_hand *in_hand;    /* of each slot: shared with vitrined; never NULL */
+	const uint64_t *exec_bytes; /* by slot: see bpf/exec_room.h; NULL: not known */
+	int names_fd;		    /* socket of vitrine-names; -1 without */
+	uint32_t cpus;		    /* possible ones */
 	int64_t wall_minus_boot_ns;
 	struct metrics_recorder *metrics; /* what is counted of all of them; never NULL */
 	struct journal_system system;	  /* of their journals */
@@ -105,6 +108,11 @@ int recording_clock_step(struct recording *r, int64_t step_ns);
 struct event *recording_begin(struct recording *r, enum event_kind kind);
 int recording_emit(struct recording *r, struct event *e);
 int recording_commit(struct recording *r);
+
+/* What a stream has read is in hand (in_hand.h) before anything is done with it, and until it is in
+ * the file. */
+void recording_tell_taken(struct recording *r);
+void recording_tell_written(struct recording *r);
 
 /* The journal cannot be written now. */
 bool recording_is_waiting(const struct recording *r);

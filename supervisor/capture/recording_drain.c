@@ -4,6 +4,7 @@
  * a record the account's.
  */
 #include "clock.h"
+#include "in_hand.h"
 #include "kept_rings.h"
 #include "recording_internal.h"
 
@@ -15,7 +16,8 @@
 #define IDLE_DRAINS 64		   /* an idle ring's account is settled this seldom */
 #define BUSY_TRIES 100		   /* at the end, for a record that is being written */
 #define BUSY_PAUSE_USEC 1000
-#define RING_PRIORITY (-10) /* before requests */
+#define EXEC_WAIT_NS 1000000000ull /* for an exec to end in a frozen session */
+#define RING_PRIORITY (-10)	   /* before requests */
 
 /* ---- the account ---- */
 
@@ -133,13 +135,27 @@ static int take_record(struct recording *r, struct bytes bytes, uint64_t positio
 
 /* ---- drains ---- */
 
+/* All that was read is in the file, or with the redactor, and that was told before. */
+static void tell_settled(struct recording *r)
+{
+	struct in_hand *told = &r->host->in_hand[r->options.slot];
+
+	for (int class = 0; class < WIRE_CLASS_COUNT; class ++)
+		__atomic_store_n(&told->settled[class], account_settled(r->account, class),
+				 __ATOMIC_RELEASE);
+}
+
 /* What lies below the oldest held record is in the file: its room goes back to the kernel. */
 static int commit(struct recording *r)
 {
 	int e = recording_commit(r);
 	if (e < 0)
 		return e;
-	ring_release(&r->ring, join_oldest(r->join, r->ring.position));
+	uint64_t oldest = join_oldest(r->join, r->ring.position);
+
+	ring_release(&r->ring, oldest);
+	if (oldest == r->ring.position)
+		tell_settled(r);
 	recording_look_after_freeze(r);
 	return 0;
 }
@@ -277,6 +293,19 @@ static void tell_resumed(struct recording *r)
 	r->paused_since = 0;
 }
 
+/*
+ * Room for the execs that have begun, too: they end in a frozen session as well. One that does not
+ * waits for a process that is frozen.
+ */
+static bool has_room(const struct recording *r)
+{
+	uint64_t mark = r->options.high_water;
+
+	return ring_fill(&r->ring) < mark / 4 &&
+	       (freeze_load(r->freeze) < mark / 2 ||
+		clock_ns(CLOCK_BOOTTIME) - r->paused_since > EXEC_WAIT_NS);
+}
+
 void recording_look_after_freeze(struct recording *r)
 {
 	uint64_t since;
@@ -285,7 +314,7 @@ void recording_look_after_freeze(struct recording *r)
 		return;
 	if (!r->paused_since)
 		tell_paused(r, since);
-	if (ring_fill(&r->ring) < r->options.high_water / 4) {
+	if (has_room(r)) {
 		tell_resumed(r);
 		freezer_release(r->host->freezer, r->freeze, FREEZE_BEHIND);
 	}
@@ -330,14 +359,16 @@ static int start_freezer(struct recording *r)
 
 	if (o->freeze_fd < 0)
 		return 0;
-	return freezer_add(r->host->freezer,
-			   &(struct freeze_options){
-				   .ring_fd = o->ring_fd,
-				   .ring = &r->ring,
-				   .high_water = o->on_loss == ON_LOSS_FREEZE ? o->high_water : 0,
-				   .freeze_fd = o->freeze_fd,
-			   },
-			   &r->freeze);
+	return freezer_add(
+		r->host->freezer,
+		&(struct freeze_options){
+			.ring_fd = o->ring_fd,
+			.ring = &r->ring,
+			.coming = r->host->exec_bytes ? &r->host->exec_bytes[o->slot] : NULL,
+			.high_water = o->on_loss == ON_LOSS_FREEZE ? o->high_water : 0,
+			.freeze_fd = o->freeze_fd,
+		},
+		&r->freeze);
 }
 
 static int start_capture(struct recording *r)

@@ -68,7 +68,10 @@ struct recording {
 	struct json_buffer line;
 	json_t *verdict;
 	struct recording_exec execs[RECORDING_EXECS];
-	struct output_budget output; /* of all commands */
+	struct output_budget output;	/* of all commands */
+	uint32_t left[RECORDING_EXECS]; /* commands that another supervisor's death left without end
+					 */
+	size_t left_count;
 	struct exec_totals totals; /* of the commands that ended */
 	struct recording_usage usage;
 };
@@ -81,6 +84,13 @@ static inline uint64_t recording_fullness(const struct recording *r, uint64_t us
 {
 	return (uint64_t)((double)used / (double)r->ring.size_bytes * 1e9);
 }
+
+/* ---- recording_left.c ---- */
+
+/* What the journal that was opened holds already: its end, or commands that have none. */
+void recording_look_back(struct recording *r);
+/* Write the ends of those. 0 or -errno. */
+int recording_end_left(struct recording *r);
 
 /* ---- recording_write.c ---- */
 

@@ -3,7 +3,10 @@
  * cannot be written. Then records that are already made wait in the spill, drains and streams stop,
  * and the session is frozen; every second the journal is tried again.
  */
+#include "../redact/redact.h"
 #include "clock.h"
+#include "exec_relays.h"
+#include "in_hand.h"
 #include "recording_internal.h"
 
 #include <errno.h>
@@ -95,10 +98,71 @@ void recording_release_held(struct recording *r)
 	(void)redact_flush(r->redactor, clock_ns(CLOCK_BOOTTIME), append, r);
 }
 
+/* ---- what a death of ours would lose ---- */
+
+static void add_waiting(const struct recording *r, struct in_hand *to)
+{
+	for (size_t i = 0; i < RECORDING_EXECS; i++) {
+		uint64_t output, input;
+
+		if (!r->execs[i].relays)
+			continue;
+		exec_relays_waiting(r->execs[i].relays, &output, &input);
+		to->output_bytes += output;
+		to->input_bytes += input;
+	}
+}
+
+static struct in_hand in_hand_now(const struct recording *r)
+{
+	struct redact_held held = redact_held(r->redactor);
+	struct in_hand now = {.output_bytes = held.output_bytes,
+			      .input_bytes = held.input_bytes,
+			      .names = held.names};
+
+	add_waiting(r, &now);
+	return now;
+}
+
+static void raise_to(uint64_t *count, uint64_t value)
+{
+	if (__atomic_load_n(count, __ATOMIC_RELAXED) < value)
+		__atomic_store_n(count, value, __ATOMIC_RELEASE);
+}
+
+/* More is told at once; less only when it is in the file, which is what a commit is for. */
+void recording_tell_taken(struct recording *r)
+{
+	struct in_hand *told = &r->host->in_hand[r->options.slot];
+	struct in_hand now;
+
+	if (r->options.ring_fd < 0)
+		return;
+	now = in_hand_now(r);
+	raise_to(&told->output_bytes, now.output_bytes);
+	raise_to(&told->input_bytes, now.input_bytes);
+	raise_to(&told->names, now.names);
+}
+
+void recording_tell_written(struct recording *r)
+{
+	struct in_hand *told = &r->host->in_hand[r->options.slot];
+	struct in_hand now;
+
+	if (r->options.ring_fd < 0 || r->is_dirty)
+		return;
+	now = in_hand_now(r);
+	__atomic_store_n(&told->output_bytes, now.output_bytes, __ATOMIC_RELEASE);
+	__atomic_store_n(&told->input_bytes, now.input_bytes, __ATOMIC_RELEASE);
+	__atomic_store_n(&told->names, now.names, __ATOMIC_RELEASE);
+}
+
 int recording_commit(struct recording *r)
 {
 	if (r->waiting_since)
 		return -r->waiting_error;
+	recording_tell_taken(r);
+	recording_tell_written(r);
 	if (!r->is_dirty)
 		return 0;
 
@@ -110,6 +174,7 @@ int recording_commit(struct recording *r)
 	}
 	r->is_dirty = false;
 	r->flushed_ns = now;
+	recording_tell_written(r);
 	return 0;
 }
 

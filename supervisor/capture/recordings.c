@@ -4,15 +4,18 @@
  */
 #include "recordings.h"
 
+#include "../../bpf/wire.h"
 #include "../record/cleanup.h"
 #include "../redact/shapes.h"
 #include "clock.h"
+#include "in_hand.h"
 #include "kept_rings.h"
 #include "metered.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 
 #define BUSY_TICK_USEC 5000
 #define IDLE_TICK_USEC 20000
@@ -152,6 +155,20 @@ int recordings_count_on(struct recordings *all, int fd)
 	return 0;
 }
 
+int recordings_share(struct recordings *all, int fd)
+{
+	struct metrics_page page;
+	int e = fd < 0 ? metrics_page_new(IN_HAND_BYTES, false, &page)
+		       : metrics_page_map(fd, IN_HAND_BYTES, true, &page);
+
+	if (e < 0)
+		return e;
+	metrics_page_free(&all->in_hand);
+	all->in_hand = page;
+	all->host.in_hand = page.cells;
+	return 0;
+}
+
 static void tell_gauges(struct recordings *all)
 {
 	struct metrics_recorder *m = all->host.metrics;
@@ -230,9 +247,12 @@ static void release(struct recordings *all)
 	kept_rings_free(all->host.rings);
 	shapes_free(all->shapes);
 	metrics_page_free(&all->metrics);
+	metrics_page_free(&all->in_hand);
 	cleanup_close_fd(&all->host.numbers_fd);
 	cleanup_close_fd(&all->host.losses_fd);
 	cleanup_close_fd(&all->host.written_files_fd);
+	if (all->host.exec_bytes)
+		munmap((void *)all->host.exec_bytes, SESSION_SLOTS * sizeof(uint64_t));
 	cleanup_close_fd(&all->host.names_fd);
 	sd_event_unref(all->loop);
 }
@@ -243,6 +263,7 @@ int recordings_run(int socket, const struct log *log)
 		.log = log,
 		.socket = socket,
 		.metrics = METRICS_PAGE_NONE,
+		.in_hand = METRICS_PAGE_NONE,
 		.host = {.numbers_fd = -1,
 			 .losses_fd = -1,
 			 .written_files_fd = -1,
@@ -253,6 +274,8 @@ int recordings_run(int socket, const struct log *log)
 	};
 
 	int e = recordings_count_on(&all, -1);
+	if (e == 0)
+		e = recordings_share(&all, -1);
 	if (e < 0)
 		return e;
 	e = sd_event_new(&all.loop);

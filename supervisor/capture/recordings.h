@@ -20,6 +20,7 @@ struct recordings {
 	sd_event *loop;
 	sd_event_source *tick;
 	struct recording_host host;
+	struct metrics_page in_hand; /* host.in_hand; private likewise */
 	struct metrics_page metrics; /* host.metrics; private until vitrined gives one */
 	struct shapes *shapes;	     /* owned; since the start */
 	struct closer *closer;	     /* since the start */
@@ -38,6 +39,8 @@ int recordings_run(int socket, const struct log *log);
  * nobody. Before the first recording. 0 or -errno.
  */
 int recordings_count_on(struct recordings *all, int fd);
+/* Tell what is in hand on the page behind @fd (borrowed); -1: for nobody. 0 or -errno. */
+int recordings_share(struct recordings *all, int fd);
 
 struct recording *recordings_find(const struct recordings *all, const char *session);
 /* -EEXIST, or takes it over. */

@@ -10,6 +10,10 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#define NICE_FIRST (-10)
 
 static int get_key(struct call *c)
 {
@@ -47,6 +51,16 @@ static int set_up_redaction(struct call *c)
 	return e < 0 ? call_refuse(c, e, "cannot set up signing") : 0;
 }
 
+/*
+ * The loop (not its threads) goes before sessions, and before who else wants the processors: a
+ * session that is to be frozen runs on until the kernel has done it, which may take long where
+ * others change cgroups. Without the right to it is as others are.
+ */
+static void go_first(void)
+{
+	(void)setpriority(PRIO_PROCESS, 0, NICE_FIRST);
+}
+
 static int cage(struct call *c)
 {
 	static char error[CONFINE_ERROR];
@@ -57,6 +71,7 @@ static int cage(struct call *c)
 		e = call_number(c, "gid", UINT32_MAX - 1, 0, &gid);
 	if (e < 0)
 		return e;
+	go_first();
 	e = confine_self(uid, gid, error);
 	return e < 0 ? call_refuse(c, e, error) : 0;
 }
@@ -93,6 +108,20 @@ static int start_freezer(struct call *c)
 	return 0;
 }
 
+/* The map as memory: the freezing thread looks at it at every wake-up. */
+static int map_exec_bytes(struct call *c)
+{
+	cleanup(close_fd) int fd = call_take_fd(c, "exec_bytes");
+	if (fd < 0)
+		return 0;
+
+	void *bytes = mmap(NULL, SESSION_SLOTS * sizeof(uint64_t), PROT_READ, MAP_SHARED, fd, 0);
+	if (bytes == MAP_FAILED)
+		return call_refuse(c, -errno, "cannot map what execs announce");
+	c->all->host.exec_bytes = bytes;
+	return 0;
+}
+
 int call_serve_start(struct call *c)
 {
 	struct recording_host *host = &c->all->host;
@@ -113,10 +142,15 @@ int call_serve_start(struct call *c)
 	int metrics_fd = call_borrow_fd(c, "metrics");
 	if (e == 0 && metrics_fd >= 0)
 		e = recordings_count_on(c->all, metrics_fd);
+	int in_hand_fd = call_borrow_fd(c, "in_hand");
+	if (e == 0 && in_hand_fd >= 0)
+		e = recordings_share(c->all, in_hand_fd);
 	if (e == 0 && !(host->rings = kept_rings_new((uint32_t)rings)))
 		e = call_refuse(c, -ENOMEM, "out of memory");
 	if (e == 0)
 		e = get_key(c);
+	if (e == 0)
+		e = map_exec_bytes(c);
 	if (e == 0)
 		e = set_up_redaction(c);
 	if (e == 0)

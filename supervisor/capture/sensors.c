@@ -239,7 +239,7 @@ static uint64_t high_water_of(uint64_t ring_bytes)
 	if (above < cpus * ARGV_BYTES_MAX)
 		above = cpus * ARGV_BYTES_MAX;
 	above += cpus * PEAK_BYTES;
-	return ring_bytes < above + ring_bytes / 4 ? ring_bytes / 4 : ring_bytes - above;
+	return ring_bytes < above + ring_bytes / 8 ? ring_bytes / 8 : ring_bytes - above;
 }
 
 /* ---- attach ---- */
@@ -429,6 +429,7 @@ int sensors_open_session(struct sensors *s, const struct sensors_subject *subjec
 		.ring_bytes = s->options.ring_bytes,
 		.high_water = s->high_water,
 	};
+	const uint64_t none = 0;
 
 	struct ring_taken ring;
 	int r = ring_pool_take(s->rings, &ring);
@@ -448,7 +449,9 @@ int sensors_open_session(struct sensors *s, const struct sensors_subject *subjec
 	memcpy(slot.limits, subject->limits, sizeof(slot.limits));
 	for (int i = 0; i < WIRE_LIMIT_COUNT; i++)
 		session.hits_before[i] = read_hits(s, session.slot, i);
-	if (bpf_map_update_elem(bpf_map__fd(s->skel->maps.sessions), &subject->cgroup, &slot,
+	if (bpf_map_update_elem(bpf_map__fd(s->skel->maps.exec_bytes), &session.slot, &none,
+				BPF_ANY) < 0 ||
+	    bpf_map_update_elem(bpf_map__fd(s->skel->maps.sessions), &subject->cgroup, &slot,
 				BPF_ANY) < 0) {
 		r = -errno;
 		ring_pool_give(s->rings, session.slot);
@@ -471,6 +474,25 @@ uint64_t sensors_hits(struct sensors *s, const struct sensors_session *session,
 		      enum wire_limit limit)
 {
 	return read_hits(s, session->slot, limit) - session->hits_before[limit];
+}
+
+int sensors_numbers(struct sensors *s, uint32_t slot, uint64_t ret_numbers[WIRE_CLASS_COUNT])
+{
+	int cpus = libbpf_num_possible_cpus();
+	cleanup(free) uint64_t *values = cpus > 0 ? calloc((size_t)cpus, sizeof(*values)) : NULL;
+
+	if (!values)
+		return cpus < 0 ? cpus : -ENOMEM;
+	for (uint32_t class = 0; class < WIRE_CLASS_COUNT; class ++) {
+		uint32_t index = slot * WIRE_CLASS_COUNT + class;
+
+		if (bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.numbers), &index, values) < 0)
+			return -errno;
+		ret_numbers[class] = 0;
+		for (int cpu = 0; cpu < cpus; cpu++)
+			ret_numbers[class] += values[cpu];
+	}
+	return 0;
 }
 
 int sensors_limit_command(struct sensors *s, uint64_t cgroup,

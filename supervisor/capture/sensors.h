@@ -87,6 +87,9 @@ void sensors_close_session(struct sensors *s, uint64_t cgroup, uint32_t slot);
 uint64_t sensors_hits(struct sensors *s, const struct sensors_session *session,
 		      enum wire_limit limit);
 
+/* Numbers that were given out of each class, over all CPUs and ever. 0 or -errno. */
+int sensors_numbers(struct sensors *s, uint32_t slot, uint64_t ret_numbers[WIRE_CLASS_COUNT]);
+
 /*
  * The command in @cgroup has limits of its own (0: not that one), and its hits are counted apart.
  * Forgotten by sensors_forget_command. 0 or -errno.
@@ -104,8 +107,8 @@ void sensors_forget_command(struct sensors *s, uint64_t cgroup);
 int sensors_death(struct sensors *s, uint64_t cgroup, struct death *ret_death);
 void sensors_forget_death(struct sensors *s, uint64_t cgroup);
 
-/* Descriptors of maps that the recorder reads: "numbers", "losses", "written_files". -1 if unknown.
- * Borrowed. */
+/* Descriptors of maps that the recorder reads: "numbers", "losses", "written_files", "exec_bytes".
+ * -1 if unknown. Borrowed. */
 int sensors_map_fd(const struct sensors *s, const char *name);
 
 /* Missed runs of all programs so far (recursion_misses): growth is a gap. */

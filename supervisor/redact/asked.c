@@ -324,3 +324,8 @@ int asked_flush(struct redactor *r, uint64_t now_ns, redact_emit *emit, void *co
 	arena_reset(r->arena);
 	return give_all(r, emit, context);
 }
+
+size_t asked_held(const struct asked *n)
+{
+	return n->held_count;
+}

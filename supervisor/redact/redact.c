@@ -335,6 +335,15 @@ int redact_flush(struct redactor *r, uint64_t now_ns, redact_emit *emit, void *c
 	return error ? error : streams_flush(r, now_ns, emit, context);
 }
 
+struct redact_held redact_held(const struct redactor *r)
+{
+	return (struct redact_held){
+		.output_bytes = streams_held(r->streams, EVENT_output),
+		.input_bytes = streams_held(r->streams, EVENT_input),
+		.names = asked_held(r->asked),
+	};
+}
+
 int redact_end(struct redactor *r, const struct event *e, redact_emit *emit, void *context)
 {
 	return streams_end(r, e, emit, context);

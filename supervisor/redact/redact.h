@@ -62,6 +62,13 @@ int redact_event(struct redactor *r, const struct event *e, redact_emit *emit, v
 #define REDACT_HOLD_MOST_NS 10000000000ull
 int redact_flush(struct redactor *r, uint64_t now_ns, redact_emit *emit, void *context);
 
+/* What was passed and not given out yet. */
+struct redact_held {
+	uint64_t output_bytes, input_bytes; /* of streams */
+	uint64_t names;			    /* events about names that were asked for */
+};
+struct redact_held redact_held(const struct redactor *r);
+
 /* The stream that @e is of (without data) ends: give out all that is held of it. */
 int redact_end(struct redactor *r, const struct event *e, redact_emit *emit, void *context);
 

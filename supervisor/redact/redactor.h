@@ -113,6 +113,8 @@ void asked_free(struct asked *n);
 /* Pass an event that a name was asked for or answered; as redact_event. */
 int asked_pass(struct redactor *r, const struct event *e, redact_emit *emit, void *context);
 int asked_flush(struct redactor *r, uint64_t now_ns, redact_emit *emit, void *context);
+/* How many events are held. */
+size_t asked_held(const struct asked *n);
 
 /* No more than @room bytes are kept of each stream. */
 int streams_new(size_t room, struct streams **ret_streams);
@@ -121,3 +123,5 @@ void streams_free(struct streams *s);
 int streams_pass(struct redactor *r, const struct event *e, redact_emit *emit, void *context);
 int streams_end(struct redactor *r, const struct event *e, redact_emit *emit, void *context);
 int streams_flush(struct redactor *r, uint64_t now_ns, redact_emit *emit, void *context);
+/* Bytes of all streams of @kind that were not given out. */
+uint64_t streams_held(const struct streams *s, enum event_kind kind);

@@ -436,3 +436,13 @@ int streams_flush(struct redactor *r, uint64_t now_ns, redact_emit *emit, void *
 	}
 	return 0;
 }
+
+uint64_t streams_held(const struct streams *s, enum event_kind kind)
+{
+	uint64_t held = 0;
+
+	for (size_t i = 0; i < STREAMS_MOST; i++)
+		if (s->streams[i].kind == kind)
+			held += s->streams[i].kept - s->streams[i].given;
+	return held;
+}

@@ -29,11 +29,16 @@ static int write_map(pid_t pid, const char *file, uint32_t inside, uint32_t outs
 	return 0;
 }
 
+/* Projects (of quotas) too: a map that is empty may be written by anybody inside, with those of the
+ * host. */
 static int map_session(pid_t pid, uint32_t base)
 {
-	int r = write_map(pid, "uid_map", 0, base, SESSION_IDS);
+	static const char *const maps[] = {"uid_map", "gid_map", "projid_map"};
+	int r = 0;
 
-	return r < 0 ? r : write_map(pid, "gid_map", 0, base, SESSION_IDS);
+	for (size_t i = 0; r == 0 && i < sizeof(maps) / sizeof(maps[0]); i++)
+		r = write_map(pid, maps[i], 0, base, SESSION_IDS);
+	return r;
 }
 
 int namespaces_start(struct session_start *start, pid_t *ret_pid, int *ret_pidfd,

@@ -13,7 +13,7 @@ finish() {
 	# shellcheck disable=SC2086
 	[ -z "$holders" ] || kill $holders 2>/dev/null || :
 	[ -z "$daemon" ] || { kill "$daemon"; wait "$daemon"; } 2>/dev/null || :
-	rm -rf "$work"
+	rm -rf --one-file-system "$work"
 }
 trap finish EXIT
 
@@ -50,22 +50,34 @@ hold() {
 	done
 }
 
+# All programs are measured in a mount namespace of the bench's own, because a runtime of OCI wants its root to be a mount, and
+# crun refuses a host that has cgroups of both versions: there the host's root is mounted once more, read-only, and not cgroup2.
+cat >"$work/inside" <<-INSIDE
+	set -e
+	mount --make-rprivate /
+	mount --bind / "$work/root"
+	mount -o remount,bind,ro "$work/root"
+	[ ! -d /sys/fs/cgroup/unified ] || umount /sys/fs/cgroup/unified
+	exec "\$@"
+INSIDE
+mkdir "$work/root"
+inside() {
+	unshare --mount sh "$work/inside" "$@"
+}
+
 # An OCI bundle of the host's root, for the program $1 to run /bin/true in.
 bundle() {
 	mkdir -p "$work/$1"
-	(cd "$work/$1" && "$1" spec && python3 - config.json <<-'PY'
+	(cd "$work/$1" && "$1" spec && python3 - config.json "$work/root" <<-'PY'
 		import json, sys
 		c = json.load(open(sys.argv[1]))
 		c["process"]["args"], c["process"]["terminal"] = ["/bin/true"], False
-		c["root"] = {"path": "/", "readonly": True}
+		c["root"] = {"path": sys.argv[2], "readonly": True}
 		json.dump(c, open(sys.argv[1], "w"))
 	PY
-	) && cat >"$work/run-$1" <<-RUN
-		#!/bin/sh
-		exec $1 run --bundle $work/$1 vitrine-bench-\$\$
-	RUN
-	chmod +x "$work/run-$1"
-	"$work/run-$1" >/dev/null 2>"$work/why" </dev/null || { echo "$1: not measured ($(tail -n 1 "$work/why" | cut -c1-90))"; return 1; }
+	)
+	inside "$1" run --bundle "$work/$1" "vitrine-bench-$1" >/dev/null 2>"$work/why" </dev/null ||
+		{ echo "$1: not measured ($(tail -n 1 "$work/why" | cut -c1-90))"; return 1; }
 }
 
 # compare TITLE NAME COMMAND NAME COMMAND ...: the second is what the others are compared with.
@@ -84,7 +96,7 @@ compare() {
 	while read -r command; do
 		set -- "$@" "$command"
 	done <"$work/commands"
-	"$tests/bench-launch" "$rounds" 10 "$@" >"$work/times"
+	inside "$tests/bench-launch" "$rounds" 10 "$@" >"$work/times"
 	paste -d '|' "$work/names" "$work/times" | awk -F'[| ]' '
 		{name[NR] = $0; sub(/\|.*/, "", name[NR]); split(substr($0, length(name[NR]) + 2), t, " "); p50[NR] = t[1]; p90[NR] = t[2]; p99[NR] = t[3]}
 		END {for (i = 1; i <= NR; i++)
@@ -115,7 +127,7 @@ done
 echo "vitrine bench-launch: $(uname -r), $(nproc) CPUs, $rounds rounds"
 set -- 'fork + exec' /bin/true 'bwrap --unshare-all' "$bwrap"
 for runtime in $peers; do
-	set -- "$@" "$runtime run" "$work/run-$runtime"
+	set -- "$@" "$runtime run" "$runtime run --bundle $work/$runtime vitrine-bench-$runtime"
 done
 start_daemon
 compare 'cold (hold: <= 1.0 x bwrap)' "$@" 'vitrine run' "$vitrine"

@@ -47,6 +47,21 @@ is 'as often resumed as paused' "$(grep -c '"kind":"session.pause"' "$work/recor
 is 'every argument list is there, whole' 1600 "$(grep '"kind":"process.exec"' "$work/record" | grep -c '"argv_bytes":120011,')"
 is 'and none is cut' 0 "$(grep -c argv_truncated "$work/record")"
 
+# 64 processes in the midst of an exec at the same moment: 60 MB that nothing can hold back once they have begun. Beside them
+# others want the processors, so that many are interrupted there.
+for loop in 1 2 3; do
+	(exec sh -c 'while :; do :; done') &
+	loops="${loops:-} $!"
+done
+run --quiet --policy "$work/small.json" --workspace "$workspace" -- /workspace/acts burst=64 burst=64 >/dev/null 2>"$work/log"
+ok $? '64 processes that exec at once came to their end'
+# shellcheck disable=SC2086
+kill $loops
+replay >"$work/record"
+check 'nothing lost, counts add up' counts_add_up --lossless
+is 'every argument list is there, whole' 64 "$(grep '"kind":"process.exec"' "$work/record" | grep -c '"argv_bytes":960013,')"
+is 'also of those that failed' 64 "$(grep '"kind":"process.exec_failed"' "$work/record" | grep -c '"argv_bytes":960013,')"
+
 flood count
 check 'what was lost is counted, and counts add up' counts_add_up
 check 'gap records and losses agree' python3 - "$work/record" <<-'PYTHON'

@@ -25,6 +25,7 @@ struct world {
 	struct freezer *freezer;
 	struct freeze *freeze;
 	int file;
+	uint64_t coming;
 };
 
 static int set_up(void **state)
@@ -39,6 +40,7 @@ static int set_up(void **state)
 	assert_int_equal(freezer_start(&w.freezer, &is_realtime), 0);
 	const struct freeze_options options = {.ring_fd = w.kernel.ring_fd,
 					       .ring = &w.ring,
+					       .coming = &w.coming,
 					       .high_water = 8192,
 					       .freeze_fd = w.file};
 	assert_int_equal(freezer_add(w.freezer, &options, &w.freeze), 0);
@@ -124,6 +126,26 @@ static void freezes_at_the_mark_and_thaws_when_told(void **state)
 	assert_true(becomes(w, '1'));
 }
 
+static void freezes_for_what_is_on_its_way(void **state)
+{
+	struct world *w = *state;
+
+	__atomic_store_n(&w->coming, 8000, __ATOMIC_RELEASE);
+	assert_int_equal(kernel_ring_put(&w->kernel, "small", 5, true), 0);
+	assert_true(stays(w, 0));
+	__atomic_store_n(&w->coming, 8192, __ATOMIC_RELEASE);
+	assert_int_equal(kernel_ring_put(&w->kernel, "small", 5, true), 0);
+	assert_true(becomes(w, '1'));
+	assert_true(freeze_load(w->freeze) > 8192);
+
+	/* It did not come: nothing is in the ring, and nothing will be. */
+	__atomic_store_n(&w->coming, 0, __ATOMIC_RELEASE);
+	drain(w);
+	assert_int_equal(freeze_load(w->freeze), 0);
+	freezer_release(w->freezer, w->freeze, FREEZE_BEHIND);
+	assert_true(becomes(w, '0'));
+}
+
 static bool falls_behind(struct world *w)
 {
 	uint64_t since;
@@ -200,6 +222,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(freezes_at_the_mark_and_thaws_when_told),
+		TEST(freezes_for_what_is_on_its_way),
 		TEST(freezes_again_when_it_was_thawed_too_early),
 		TEST(stays_frozen_until_no_reason_is_left),
 		TEST(tells_that_it_cannot_freeze),

@@ -245,7 +245,7 @@ static void the_mark_leaves_room_above_and_below(void **state)
 
 	assert_int_equal(watch(w, 1, &s), 0);
 	assert_int_equal(s.ring_bytes, RING_BYTES);
-	assert_true(s.high_water >= RING_BYTES / 4);
+	assert_true(s.high_water >= RING_BYTES / 8);
 	assert_true(s.high_water <= RING_BYTES / 4 * 3);
 	sensors_close_session(w->sensors, 1, s.slot);
 }

@@ -68,6 +68,7 @@ static int set_up(void **state)
 	strcpy(b->dir, "/tmp/vitrine-session-XXXXXX");
 	assert_non_null(mkdtemp(b->dir));
 	b->host.metrics = &b->metrics;
+	assert_int_equal(metrics_page_new(IN_HAND_BYTES, false, &b->host.in_hand), 0);
 	b->host.sessions_fd = open(b->dir, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
 	b->host.recorder_uid = geteuid();
 	b->host.recorder_gid = getegid();
@@ -126,6 +127,7 @@ static int tear_down(void **state)
 	nothing_is_left(b);
 	remove_sessions(b);
 	sd_event_unref(b->host.loop);
+	metrics_page_free(&b->host.in_hand);
 	close(b->host.sessions_fd);
 	close(fake.status_fd);
 	assert_int_equal(rmdir(b->dir), 0);

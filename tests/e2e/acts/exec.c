@@ -289,3 +289,36 @@ void acts_exec(const char *self)
 	through_scripts();
 	failing();
 }
+
+#define BURST_ARGUMENTS 8
+#define BURST_BYTES 120000
+
+/* @count processes that begin an exec at the same moment, each with 960 KB of arguments: every
+ * other one of a program that is not there. */
+void acts_burst(int count)
+{
+	static char big[BURST_BYTES + 1];
+	char *argv[BURST_ARGUMENTS + 2] = {"true"};
+	int gate[2];
+	char byte;
+
+	memset(big, 'x', BURST_BYTES);
+	for (int i = 1; i <= BURST_ARGUMENTS; i++)
+		argv[i] = big;
+	MUST(pipe2(gate, O_CLOEXEC));
+	for (int i = 0; i < count; i++) {
+		if (MUST(fork()) > 0)
+			continue;
+		close(gate[1]);
+		if (read(gate[0], &byte, 1) == 0)
+			execve(i % 2 ? "/bin/true" : "/no/such/program", argv, no_environment);
+		_exit(0);
+	}
+	MUST(close(gate[0]));
+	MUST(close(gate[1]));
+	while (wait(NULL) > 0)
+		continue;
+	truth("burst", 0);
+	truth_number("execs", count);
+	truth_end();
+}

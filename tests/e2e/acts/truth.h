@@ -46,6 +46,7 @@ void acts_dns(void);
 void acts_cred(void);
 void acts_entry(void);
 void acts_flood(int count);
+void acts_burst(int count);
 void acts_race(int count);
 
 /* Fork; the child runs @body(context) and exits with what it returns. Records fork and exit.

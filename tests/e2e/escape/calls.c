@@ -68,6 +68,10 @@ static const struct {
 	{"seccomp", "operation=SECCOMP_SET_MODE_FILTER", EINVAL, SYS_seccomp, 1},
 	{"prctl", "option=PR_SET_SECCOMP", EINVAL, SYS_prctl, PR_SET_SECCOMP, 2},
 	{"fanotify_init", "", EPERM, SYS_fanotify_init},
+	{"fanotify_mark", "", EPERM, SYS_fanotify_mark, -1},
+	{"io_pgetevents", "", EPERM, SYS_io_pgetevents},
+	{"lookup_dcookie", "", EPERM, SYS_lookup_dcookie},
+	{"nfsservctl", "", EPERM, SYS_nfsservctl},
 
 	/* Other processes. */
 	{"ptrace", "request=PTRACE_ATTACH,pid=1", EPERM, SYS_ptrace, PTRACE_ATTACH, 1},
@@ -98,6 +102,9 @@ static const struct {
 	{"reboot", "command=LINUX_REBOOT_CMD_CAD_OFF", EPERM, SYS_reboot, LINUX_REBOOT_MAGIC1,
 	 LINUX_REBOOT_MAGIC2, LINUX_REBOOT_CMD_CAD_OFF},
 	{"swapon", "", EPERM, SYS_swapon},
+	{"swapoff", "", EPERM, SYS_swapoff},
+	{"setdomainname", "", EPERM, SYS_setdomainname},
+	{"quotactl_fd", "", EPERM, SYS_quotactl_fd, -1},
 	{"acct", "", EPERM, SYS_acct},
 	{"quotactl", "", EPERM, SYS_quotactl},
 	{"syslog", "action=3", EPERM, SYS_syslog, 3},
@@ -136,6 +143,19 @@ static const struct {
 	 12 /* NETLINK_NETFILTER */},
 	{"socket", "family=AF_NETLINK,type=3,protocol=15", EPERM, SYS_socket, AF_NETLINK, SOCK_RAW,
 	 15 /* NETLINK_KOBJECT_UEVENT */},
+	{"socket", "family=AF_NETLINK,type=3,protocol=6", EPERM, SYS_socket, AF_NETLINK, SOCK_RAW,
+	 6 /* NETLINK_XFRM */},
+	{"socket", "family=AF_KEY,type=3,protocol=2", EPERM, SYS_socket, AF_KEY, SOCK_RAW, 2},
+	{"socket", "family=AF_RDS,type=5,protocol=0", EPERM, SYS_socket, AF_RDS, SOCK_SEQPACKET},
+	{"socket", "family=AF_PPPOX,type=2,protocol=0", EPERM, SYS_socket, AF_PPPOX, SOCK_DGRAM},
+	{"socket", "family=AF_CAN,type=3,protocol=1", EPERM, SYS_socket, AF_CAN, SOCK_RAW, 1},
+	{"socket", "family=AF_TIPC,type=5,protocol=0", EPERM, SYS_socket, AF_TIPC, SOCK_SEQPACKET},
+	{"socket", "family=AF_BLUETOOTH,type=3,protocol=1", EPERM, SYS_socket, AF_BLUETOOTH,
+	 SOCK_RAW, 1},
+	{"socket", "family=AF_QIPCRTR,type=2,protocol=0", EPERM, SYS_socket, AF_QIPCRTR,
+	 SOCK_DGRAM},
+	{"socket", "family=AF_XDP,type=3,protocol=0", EPERM, SYS_socket, AF_XDP, SOCK_RAW},
+	{"socketpair", "family=AF_TIPC", EPERM, SYS_socketpair, AF_TIPC, SOCK_SEQPACKET},
 };
 
 /* Calls that hide their flags in memory, and calls that nobody has heard of yet. */

@@ -179,6 +179,23 @@ static void write_must_fail(const char *path, const char *text)
 	came("write to the kernel", n < 0, "%s: %s", path, n < 0 ? strerrorname_np(error) : "done");
 }
 
+/* Where it is among the host's cgroups is nothing that a session can see. */
+static void try_own_cgroup(void)
+{
+	FILE *file = fopen("/proc/self/cgroup", "re");
+	char line[4096], *path;
+	int below = 0, lines = 0;
+
+	while (file && fgets(line, sizeof(line), file)) {
+		lines++;
+		path = strrchr(line, ':');
+		below += !path || strcmp(path, ":/\n") != 0;
+	}
+	if (file)
+		fclose(file);
+	came("names of the host's cgroups", lines > 0 && below == 0, "%d of %d", below, lines);
+}
+
 void try_kernel_files(void)
 {
 	try_tree("/proc/sys");
@@ -194,11 +211,16 @@ void try_kernel_files(void)
 	write_must_fail("/sys/kernel/uevent_helper", "/tmp/x");
 	write_must_fail("/proc/self/uid_map", "0 0 1");
 	write_must_fail("/proc/self/gid_map", "0 0 1");
+	write_must_fail("/proc/self/projid_map", "0 0 1");
+	write_must_fail("/proc/self/setgroups", "allow");
 	write_must_fail("/proc/self/timens_offsets", "monotonic 1 0");
+	write_must_fail("/proc/1/oom_score_adj", "1000");
+	write_must_fail("/proc/1/attr/current", "unconfined");
 	write_must_fail("/proc/self/oom_score_adj", "-1000");
 	write_must_fail("/proc/self/attr/current", "unconfined");
 	must_not_open("cgroups", "/sys/fs/cgroup/cgroup.procs", O_RDONLY);
 	must_not_open("cgroups", "/sys/fs/cgroup/unified/cgroup.procs", O_RDONLY);
+	try_own_cgroup();
 }
 
 /* ---- devices ---- */
