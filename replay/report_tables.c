@@ -152,6 +152,12 @@ static void write_tree(struct html *h, const struct report *r)
 
 /* ---- files ---- */
 
+static void cell_hash(struct html *h, const struct final_version *v)
+{
+	html_raw(h, "<td class=\"hash\">");
+	fputs(!v ? "" : v->sha256[0] ? v->sha256 : v->unhashed ? v->unhashed : "", h->pen.out);
+}
+
 static void write_change(struct html *h, const struct report *r, const struct change *change)
 {
 	const struct {
@@ -159,6 +165,7 @@ static void write_change(struct html *h, const struct report *r, const struct ch
 		const char *text;
 	} notes[] = {
 		{change->unproven, "name not proven"},
+		{change->final && change->final->is_unexplained, "no record explains it"},
 		{change->doubtful, "whether it was there before is unknown"},
 		{change->still_open, "still open at the end"},
 	};
@@ -170,6 +177,8 @@ static void write_change(struct html *h, const struct report *r, const struct ch
 	cell(h, change->from);
 	cell_size(h, change->has_old_size, change->old_size);
 	cell_size(h, change->has_size, change->size);
+	cell_hash(h, change->final ? &change->final->before : NULL);
+	cell_hash(h, change->final ? &change->final->now : NULL);
 	html_raw(h, "<td>");
 	actor_set_write(&change->by, r->actors, &h->pen);
 	html_raw(h, "<td>");
@@ -193,7 +202,7 @@ static int write_files(struct html *h, const struct report *r)
 		return error;
 	html_raw(h, "<section id=\"files\">\n<h2>Files that are different afterwards</h2>\n<table>"
 		    "<thead><tr><th>outcome<th>path<th>from<th class=\"number\">size before<th "
-		    "class=\"number\">size after<th>by<th>"
+		    "class=\"number\">size after<th>sha256 before<th>sha256 after<th>by<th>"
 		    "</tr></thead><tbody>\n");
 	for (size_t i = 0; i < count && i < REPORT_ROWS_MAX; i++)
 		write_change(h, r, &list[i]);
