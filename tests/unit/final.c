@@ -99,6 +99,21 @@ static void the_end_waits_for_it(void **state)
 	assert_int_equal(count_kind(w, EVENT_file_final), 1);
 }
 
+static void an_untouched_tree_is_whole(void **state)
+{
+	struct recorder_world *w = *state;
+
+	start(w);
+	open_session(w, "freeze");
+	ask(w, json_pack("{s:s, s:s}", "request", "look", "session", SESSION), NULL);
+	ask(w, json_pack("{s:s, s:s, s:b}", "request", "look", "session", SESSION, "untouched", 1),
+	    NULL);
+	json_decref(close_session(w));
+	assert_string_equal(end_says(w, FIELD_final),
+			    "{\"state\":\"whole\",\"found\":0,\"bytes\":0}");
+	assert_string_equal(end_says(w, FIELD_unexplained), "{\"count\":0}");
+}
+
 /* Nor for ever: who closes the socket, or talks nonsense, is not waited for. */
 static void expect_failed(struct recorder_world *w, int fd)
 {
@@ -186,6 +201,7 @@ int main(void)
 	const struct CMUnitTest all[] = {
 		TEST(what_is_told_is_recorded),
 		TEST(the_end_waits_for_it),
+		TEST(an_untouched_tree_is_whole),
 		TEST(nobody_tells),
 		TEST(it_breaks_off),
 		TEST(it_leaves_the_root),
