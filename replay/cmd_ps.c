@@ -244,6 +244,8 @@ static int write_command(const struct pen *pen, const char *command)
 
 	if (command && !words)
 		return -ENOMEM;
+	if (!command)
+		fputc('-', pen->out);
 	json_array_foreach (words, i, word) {
 		fputs(i ? " " : "", pen->out);
 		printable_word(pen->out, &printable,

@@ -170,6 +170,24 @@ static void write_who(const struct pen *pen, const struct event *start)
 		{", boot ", FIELD_boot_id}));
 }
 
+static void write_given(const struct pen *pen, const struct tally *t)
+{
+	const struct given_list *g = &t->given;
+
+	if (!tally_has_commands(t))
+		return;
+	for (size_t i = 0; i < g->count; i++) {
+		write_title(pen, i ? "" : "commands");
+		given_write(g, i, pen);
+		fputc('\n', pen->out);
+	}
+	if (g->times > g->count) {
+		write_title(pen, "");
+		fprintf(pen->out, "and %" PRIu64 " more: vitrine replay --kind exec.start,exec.end\n",
+			g->times - g->count);
+	}
+}
+
 static void write_usage(const struct pen *pen, const struct event *end)
 {
 	write_parts(pen, "usage", end, PARTS(
@@ -187,6 +205,7 @@ static void write_usage(const struct pen *pen, const struct event *end)
 static void write_state(const struct pen *pen, const struct page *page, const struct manifest *m)
 {
 	static const struct part verdict = {"", FIELD_NONE, SHOW_VERDICT};
+	static const struct part unexplained = {"", FIELD_NONE, SHOW_UNEXPLAINED};
 	const struct event *end = &page->tally->end.event;
 	const char *state = page_state(page, m);
 
@@ -194,6 +213,7 @@ static void write_state(const struct pen *pen, const struct page *page, const st
 	if (end->kind) {
 		fputs("ended: ", pen->out);
 		line_write_part(pen, end, &verdict);
+		line_write_part(pen, end, &unexplained);
 	} else {
 		pen_style(pen, strcmp(state, "running") ? STYLE_LOUD : STYLE_PLAIN);
 		fputs(state, pen->out);
@@ -310,6 +330,7 @@ static void write_page(const struct pen *pen, const struct page *page, const str
 	write_state(pen, page, m);
 	write_times(pen, t);
 	write_who(pen, &t->start.event);
+	write_given(pen, t);
 	write_usage(pen, &t->end.event);
 	fputc('\n', pen->out);
 	write_classes(pen, t);

@@ -25,17 +25,17 @@
 
 const struct row line_rows[EVENT_KIND_COUNT] = {
 	[EVENT_session_start] = {PARTS(
-		{"", FIELD_command}, {"  name ", FIELD_name}, {", tenant ", FIELD_tenant}, {", ", FIELD_labels},
-		{", user ", FIELD_user_name}, {", uid ", FIELD_user_uid}, {", workspace ", FIELD_workspace},
+		{"", FIELD_NONE, SHOW_COMMAND}, {"  name ", FIELD_name}, {", tenant ", FIELD_tenant},
+		{", ", FIELD_labels}, {", user ", FIELD_user_name}, {", uid ", FIELD_user_uid}, {", workspace ", FIELD_workspace},
 		{", network ", FIELD_network}, {", on loss ", FIELD_on_loss}, {", seen by ", FIELD_source})},
 	[EVENT_session_ready] = {PARTS({"after ", FIELD_usage_wall_ns, SHOW_DURATION})},
 	[EVENT_session_pause] = {STYLE_POLICY, PARTS({"frozen: ", FIELD_reason, SHOW_PROSE}, {" by ", FIELD_by, SHOW_PROSE})},
 	[EVENT_session_resume] = {STYLE_POLICY, PARTS(
 		{"", FIELD_reason, SHOW_PROSE}, {" by ", FIELD_by, SHOW_PROSE}, {" after ", FIELD_usage_wall_ns, SHOW_DURATION})},
-	[EVENT_session_end] = {PARTS(VERDICT_PART, USAGE_PARTS, {"", FIELD_NONE, SHOW_LOST}, {", unexplained ", FIELD_unexplained})},
+	[EVENT_session_end] = {PARTS(VERDICT_PART, USAGE_PARTS, {"", FIELD_NONE, SHOW_LOST}, {"", FIELD_NONE, SHOW_UNEXPLAINED})},
 	[EVENT_exec_start] = {PARTS(
 		{"", FIELD_exec, SHOW_VALUE, ": "}, {"", FIELD_argv}, {"  in ", FIELD_cwd}, {" as ", FIELD_as_user},
-		{" on a terminal", FIELD_tty, SHOW_FLAG}, {" ", FIELD_columns}, {"x", FIELD_rows})},
+		{" on a terminal", FIELD_tty, SHOW_FLAG}, {" ", FIELD_columns}, {"x", FIELD_rows}, {", limits ", FIELD_limits})},
 	[EVENT_exec_end] = {PARTS({"", FIELD_exec, SHOW_VALUE, ": "}, VERDICT_PART, USAGE_PARTS, OUTPUT_PARTS)},
 
 	[EVENT_process_fork] = {STYLE_DIM, PARTS({"-> ", FIELD_child_pid})},
@@ -92,7 +92,7 @@ const struct row line_rows[EVENT_KIND_COUNT] = {
 
 	[EVENT_attempt] = {PARTS(
 		{"refused: ", FIELD_syscall}, {" ", FIELD_arguments}, {": ", FIELD_error, SHOW_PROSE}, {"  ", FIELD_reason, SHOW_PROSE})},
-	[EVENT_limit] = {PARTS({"", FIELD_limit}, {" ", FIELD_value}, {", hit ", FIELD_count, SHOW_VALUE, " times"})},
+	[EVENT_limit] = {PARTS({"", FIELD_limit}, {" ", FIELD_value}, {" of the ", FIELD_scope}, {", hit ", FIELD_count, SHOW_VALUE, " times"})},
 
 	[EVENT_output] = {PARTS({"", FIELD_stream}, {" ", FIELD_size, SHOW_SIZE}, {"  ", FIELD_data})},
 	[EVENT_input] = {PARTS(
@@ -112,6 +112,10 @@ const struct row line_rows[EVENT_KIND_COUNT] = {
 	[EVENT_secret_give] = {STYLE_POLICY, PARTS(
 		{"", FIELD_name}, {" as ", FIELD_given_as}, {" ", FIELD_path}, {", for ", FIELD_as_user},
 		{", only for ", FIELD_only}, {", gone after ", FIELD_ttl_ns, SHOW_DURATION})},
+	[EVENT_file_final] = {PARTS(
+		{"", FIELD_change, SHOW_VALUE, " "}, FILE_PART, {"  mode ", FIELD_mode, SHOW_OCTAL}, {"  ", FIELD_size_before, SHOW_SIZE, " ->"},
+		{" ", FIELD_size, SHOW_SIZE}, {"  sha256 ", FIELD_sha256}, {", before ", FIELD_sha256_before},
+		{", no hash: ", FIELD_unhashed}, {" -> ", FIELD_target})},
 	[EVENT_secret_expire] = {STYLE_POLICY, PARTS({"", FIELD_name}, {" ", FIELD_path})},
 };
 /* clang-format on */

@@ -101,6 +101,22 @@ static void write_verification(struct document *d, const struct verify_result *v
 	document_close(d, '{');
 }
 
+/* The first commands: what was given, and how each ended. */
+static void write_given(struct document *d, const struct report *r)
+{
+	const struct given_list *g = &r->tally->given;
+
+	document_u64(d, "commands_given", g->times);
+	document_open(d, "commands", '[');
+	for (size_t i = 0; i < g->count; i++) {
+		document_open(d, NULL, '{');
+		write_event(d, "start", r, &g->starts[i].event);
+		write_event(d, "end", r, &g->ends[i].event);
+		document_close(d, '{');
+	}
+	document_close(d, '[');
+}
+
 int report_write_json(const struct report *r, FILE *out)
 {
 	static const char *const verdicts[] = {
@@ -115,6 +131,7 @@ int report_write_json(const struct report *r, FILE *out)
 	write_verification(&d, r->request->verified);
 	write_event(&d, "start", r, &r->tally->start.event);
 	write_event(&d, "end", r, &r->tally->end.event);
+	write_given(&d, r);
 	tally_write_json(r->tally, &d);
 	write_redactions(&d, r->redactions);
 	error = write_files(&d, r, out);

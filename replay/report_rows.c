@@ -24,9 +24,25 @@ static bool row_command(const struct report *r, const struct pen *pen)
 {
 	const struct event *start = &r->tally->start.event;
 
-	if (!start->kind)
+	if (!start->kind || !event_get(start, FIELD_command))
 		return false;
 	write_part(r, pen, start, (struct part){"", FIELD_command});
+	return true;
+}
+
+static bool row_commands(const struct report *r, const struct pen *pen)
+{
+	const struct given_list *g = &r->tally->given;
+
+	if (!tally_has_commands(r->tally))
+		return false;
+	fprintf(pen->out, "%" PRIu64 " given", g->times);
+	for (size_t i = 0; i < g->count && i < GIVEN_SHOWN_MAX; i++) {
+		fputs("; ", pen->out);
+		given_write(g, i, pen);
+	}
+	if (g->times > GIVEN_SHOWN_MAX)
+		fputs("; and more", pen->out);
 	return true;
 }
 
@@ -136,6 +152,7 @@ static bool row_changed(const struct report *r, const struct pen *pen)
 	fputs(any ? "" : "no file", pen->out);
 	if (unproven)
 		fprintf(pen->out, "; %" PRIu64 " names not proven", unproven);
+	write_part(r, pen, &r->tally->end.event, (struct part){"", FIELD_NONE, SHOW_UNEXPLAINED});
 	return true;
 }
 
@@ -285,12 +302,21 @@ static bool row_integrity(const struct report *r, const struct pen *pen)
 }
 
 const struct report_row report_rows[] = {
-	{"Command", row_command},     {"Verdict", row_verdict},
-	{"When", row_when},	      {"Asked by", row_who},
-	{"Sandbox", row_sandbox},     {"Ran", row_ran},
-	{"Programs", row_programs},   {"Changed", row_changed},
-	{"Contacted", row_contacted}, {"Denied", row_denied},
-	{"Techniques", row_attack},   {"Lost", row_lost},
-	{"Redacted", row_redacted},   {"Cut", row_cut},
-	{"Integrity", row_integrity}, {0},
+	{"Command", row_command},
+	{"Commands", row_commands},
+	{"Verdict", row_verdict},
+	{"When", row_when},
+	{"Asked by", row_who},
+	{"Sandbox", row_sandbox},
+	{"Ran", row_ran},
+	{"Programs", row_programs},
+	{"Changed", row_changed},
+	{"Contacted", row_contacted},
+	{"Denied", row_denied},
+	{"Techniques", row_attack},
+	{"Lost", row_lost},
+	{"Redacted", row_redacted},
+	{"Cut", row_cut},
+	{"Integrity", row_integrity},
+	{0},
 };

@@ -176,7 +176,17 @@ int tally_add(struct tally *t, const struct event *e)
 		return kept_set(&t->start, e);
 	if (e->kind == EVENT_session_end)
 		return kept_set(&t->end, e);
+	if (e->kind == EVENT_exec_start || e->kind == EVENT_exec_end)
+		return given_add(&t->given, e);
 	return add_peers(t, e);
+}
+
+bool tally_has_commands(const struct tally *t)
+{
+	const struct event *start = &t->start.event;
+	bool has_own = start->kind && event_get(start, FIELD_command);
+
+	return t->given.times > (has_own ? 1 : 0);
 }
 
 void tally_add_damage(struct tally *t)
@@ -192,6 +202,7 @@ void tally_free(struct tally *t)
 	keymap_free(t->addresses.map);
 	kept_free(&t->start);
 	kept_free(&t->end);
+	given_free(&t->given);
 	free(t);
 }
 

@@ -7,6 +7,7 @@
 #include "../supervisor/record/event.h"
 #include "../supervisor/record/reader.h"
 #include "counts.h"
+#include "given.h"
 #include "kept.h"
 #include "keymap.h"
 #include "line.h"
@@ -38,6 +39,7 @@ struct tally {
 	uint64_t attacks[ATTACK_RULES_MAX];	  /* events that have the tag of a rule */
 	uint64_t attack_firsts[ATTACK_RULES_MAX]; /* seq of the first of them */
 	struct kept start, end;			  /* session.start and session.end */
+	struct given_list given;
 	uint64_t first_boot_ns, last_boot_ns, last_time_ns;
 };
 
@@ -47,6 +49,9 @@ void tally_free(struct tally *t);
 /* 0 or -ENOMEM. */
 int tally_add(struct tally *t, const struct event *e);
 void tally_add_damage(struct tally *t);
+
+/* The commands say more than the session's own: there were several, or it had none. */
+bool tally_has_commands(const struct tally *t);
 
 /* The few lines below a timeline. @how: what stands there if the session has not ended; may be
  * NULL. */

@@ -204,6 +204,7 @@ void exec_finish(struct session_exec *x)
 		return;
 	}
 	kill_exec(x);
+	crash_point();
 	session_limits_look(s);
 	finish(x);
 }
@@ -256,6 +257,8 @@ void session_finish(struct session *s)
 		finish(x);
 	}
 	crash_point();
+	if (r == 0)
+		session_look(s);
 	session_count_missed(s);
 	phases_mark(s->phases, "emptied");
 	if (!s->execs)
@@ -268,6 +271,7 @@ void exec_closed(struct session_exec *x, const struct recorder_message *m)
 
 	if (x->stage != EXEC_DRAINING)
 		return;
+	crash_point();
 	tell_end(x, m->verdict);
 	exec_free(x);
 	if (s->stage == SESSION_DRAINING && !s->execs)
@@ -368,7 +372,9 @@ int exec_tell(struct session_exec *x, struct fault *f)
 
 	if (r < 0)
 		return fault_set(f, r, "cgroup", "cgroup: %s", strerror(-r));
+	crash_point();
 	r = exec_limits_set(x, f);
+	crash_point();
 	if (r < 0)
 		return r;
 	const struct recorder_command command = {
@@ -418,6 +424,7 @@ static int start(struct session_exec *x)
 		session_say_failed(s, &x->verdict, "record", r, NULL);
 		return r;
 	}
+	crash_point();
 	r = start_command(x, &master);
 	streams_close_session(&x->streams);
 	if (r < 0)

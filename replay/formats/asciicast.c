@@ -19,7 +19,8 @@
 #define COLUMNS 80
 #define ROWS 24
 #define STREAMS 4
-#define TAIL_MAX 3 /* bytes of a character that goes on in the next record */
+#define TAIL_MAX 3  /* bytes of a character that goes on in the next record */
+#define COMMANDS 64 /* whose streams are told apart at once */
 
 struct cast {
 	FILE *out;
@@ -32,10 +33,14 @@ struct cast {
 	uint64_t now_us;
 	bool has_status;
 	uint64_t status;
-	struct {
+	bool has_size;	 /* some command has a terminal */
+	bool is_chosen;	 /* the filter wants some commands */
+	bool has_others; /* there was a command before */
+	struct tail {
+		uint64_t exec;
 		char bytes[TAIL_MAX];
 		size_t size;
-	} tails[STREAMS];
+	} tails[COMMANDS * STREAMS];
 };
 
 static void cast_free(void *state)
@@ -153,6 +158,17 @@ static size_t stream_of(const struct event *e)
 	return STREAMS - 1;
 }
 
+/* What the command's stream left open. One whose place another command takes stays as it was. */
+static struct tail *tail_of(struct cast *c, const struct event *e)
+{
+	uint64_t exec = event_u64(e, FIELD_exec, 0);
+	struct tail *tail = &c->tails[exec % COMMANDS * STREAMS + stream_of(e)];
+
+	if (tail->exec != exec)
+		*tail = (struct tail){.exec = exec};
+	return tail;
+}
+
 /* How many bytes at the end of @text begin a character that is not whole yet. */
 static size_t open_tail(struct bytes text)
 {
@@ -172,11 +188,12 @@ static size_t open_tail(struct bytes text)
 static int put_data(struct cast *c, const struct event *e)
 {
 	struct bytes data = event_bytes(e, FIELD_data);
-	size_t stream = stream_of(e), tail = open_tail(data);
-	bool is_terminal = stream == 2 || e->kind == EVENT_input;
+	size_t tail = open_tail(data);
+	struct tail *open = tail_of(c, e);
+	bool is_terminal = stream_of(e) == 2 || e->kind == EVENT_input;
 
 	rewind(c->message.pen.out);
-	fwrite(c->tails[stream].bytes, 1, c->tails[stream].size, c->message.pen.out);
+	fwrite(open->bytes, 1, open->size, c->message.pen.out);
 	for (size_t i = 0; i + tail < data.size; i++) {
 		char byte = ((const char *)data.data)[i];
 
@@ -185,22 +202,26 @@ static int put_data(struct cast *c, const struct event *e)
 		fputc(byte, c->message.pen.out);
 	}
 	fflush(c->message.pen.out);
-	memcpy(c->tails[stream].bytes, (const char *)data.data + data.size - tail, tail);
-	c->tails[stream].size = tail;
+	memcpy(open->bytes, (const char *)data.data + data.size - tail, tail);
+	open->size = tail;
 	return put_event(c, e->kind == EVENT_input ? "i" : "o",
 			 (struct bytes){c->message.text, (size_t)ftello(c->message.pen.out)});
+}
+
+static int put_size(struct cast *c, const struct event *e)
+{
+	char text[48];
+
+	snprintf(text, sizeof(text), "%" PRIu64 "x%" PRIu64, event_u64(e, FIELD_columns, 0),
+		 event_u64(e, FIELD_rows, 0));
+	return put_event(c, "r", bytes_of(text));
 }
 
 /* A terminal's new size is recorded as an input without data. */
 static int take_stream(struct cast *c, const struct event *e)
 {
-	char text[48];
-
-	if (event_get(e, FIELD_columns) && event_get(e, FIELD_rows)) {
-		snprintf(text, sizeof(text), "%" PRIu64 "x%" PRIu64, event_u64(e, FIELD_columns, 0),
-			 event_u64(e, FIELD_rows, 0));
-		return put_event(c, "r", bytes_of(text));
-	}
+	if (event_get(e, FIELD_columns) && event_get(e, FIELD_rows))
+		return put_size(c, e);
 	return event_bytes(e, FIELD_data).size ? put_data(c, e) : 0;
 }
 
@@ -222,6 +243,27 @@ static void take_start(struct cast *c, const struct event *e)
 		 (int)text.size, (const char *)text.data);
 }
 
+/* The head has the size of the first terminal that is wanted; a later command is a marker, and its
+ * terminal a new size. */
+static int take_command(struct cast *c, const struct event *e, bool wanted)
+{
+	bool has_size = event_u64(e, FIELD_columns, 0) && event_u64(e, FIELD_rows, 0);
+	bool is_later = c->has_others;
+	int r = 0;
+
+	c->has_others = true;
+	c->is_chosen |= wanted;
+	if (has_size && !c->has_head && (wanted || !c->has_size)) {
+		c->columns = event_u64(e, FIELD_columns, 0);
+		c->rows = event_u64(e, FIELD_rows, 0);
+		c->has_size = true;
+		return 0;
+	}
+	if (wanted && is_later)
+		r = put_marker(c, e);
+	return r == 0 && wanted && has_size && c->has_head ? put_size(c, e) : r;
+}
+
 static int cast_event(void *state, const struct event *e, const struct origin *origin, bool wanted)
 {
 	struct cast *c = state;
@@ -233,11 +275,7 @@ static int cast_event(void *state, const struct event *e, const struct origin *o
 		take_start(c, e);
 		return 0;
 	case EVENT_exec_start:
-		if (!c->has_head && event_u64(e, FIELD_columns, 0) && event_u64(e, FIELD_rows, 0)) {
-			c->columns = event_u64(e, FIELD_columns, 0);
-			c->rows = event_u64(e, FIELD_rows, 0);
-		}
-		return 0;
+		return take_command(c, e, wanted);
 	case EVENT_output:
 	case EVENT_input:
 		return wanted ? take_stream(c, e) : 0;
@@ -246,6 +284,8 @@ static int cast_event(void *state, const struct event *e, const struct origin *o
 	case EVENT_gap:
 		return put_marker(c, e);
 	case EVENT_exec_end:
+		if (!wanted && c->is_chosen)
+			return 0;
 		c->has_status = true;
 		c->status = event_get(e, FIELD_signal) ? 128 + event_u64(e, FIELD_signal, 0)
 						       : event_u64(e, FIELD_exit_code, 0);

@@ -5,6 +5,8 @@
 #include "../record/json.h"
 #include "account.h"
 #include "capture.h"
+#include "explained.h"
+#include "final.h"
 #include "join.h"
 #include "recording.h"
 #include "ring.h"
@@ -68,10 +70,29 @@ struct recording {
 	struct json_buffer line;
 	json_t *verdict;
 	struct recording_exec execs[RECORDING_EXECS];
-	struct output_budget output; /* of all commands */
+	struct output_budget output;	/* of all commands */
+	uint32_t left[RECORDING_EXECS]; /* commands that another supervisor's death left without end
+					 */
+	size_t left_count;
 	struct exec_totals totals; /* of the commands that ended */
 	struct recording_usage usage;
+
+	/* Of the tree. */
+	struct explained *explained; /* what records say of it; NULL: none yet */
+	struct final *final;	     /* what it is like at the end; NULL: nobody looks */
+	struct recording_ending *ending;
 };
+
+/* ---- recording.c ---- */
+
+int recording_read_fields(struct recording *r, json_t *fields, struct event *e,
+			  const char **ret_why);
+void recording_put_usage(struct event *e, const struct recording_usage *usage);
+void recording_free_exec(struct recording_exec *exec);
+
+/* ---- recording_end.c ---- */
+
+void recording_drop_end(struct recording *r);
 
 /* NULL if there is none of that number, or it has ended. */
 struct recording_exec *recording_find_exec(struct recording *r, uint32_t exec);
@@ -81,6 +102,13 @@ static inline uint64_t recording_fullness(const struct recording *r, uint64_t us
 {
 	return (uint64_t)((double)used / (double)r->ring.size_bytes * 1e9);
 }
+
+/* ---- recording_left.c ---- */
+
+/* What the journal that was opened holds already: its end, or commands that have none. */
+void recording_look_back(struct recording *r);
+/* Write the ends of those. 0 or -errno. */
+int recording_end_left(struct recording *r);
 
 /* ---- recording_write.c ---- */
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # vitrined is killed at each step of a session's set-up and tear-down, with and without a pool: the next start leaves
-# nothing of it, and each session has its one end. Needs the build that can be made to die (make CRASH=1).
+# nothing of it, and each session and command has its one end. Needs the build that can be made to die (make CRASH=1).
 . "$(dirname "$0")/../e2e/lib.sh"
 need_root
 crash=${VITRINE_CRASH_BIN:-$bin/../crash/bin}
@@ -61,12 +61,38 @@ all_ended() {
 	done
 }
 
-# Every session's record ends, once.
+# Every session's record ends, once, and so does every command that was given to it.
 ends() {
 	for id in $(sessions); do
-		n=$("$bin/vitrine" replay --state "$state" --json "$id" --kind session.end | grep -c .)
-		[ "$n" -eq 1 ] || echo "session $id has $n ends"
+		"$bin/vitrine" replay --state "$state" --json "$id" --kind session.end,exec.start,exec.end | python3 -c '
+import collections, json, sys
+seen = collections.Counter()
+for line in sys.stdin:
+    e = json.loads(line)
+    seen[e["kind"], e.get("exec")] += 1
+if seen["session.end", None] != 1:
+    print("session", sys.argv[1], "has", seen["session.end", None], "ends")
+for kind, exec in list(seen):
+    if exec and (seen["exec.start", exec], seen["exec.end", exec]) != (1, 1):
+        print("session", sys.argv[1], kind, exec, "has", seen["exec.start", exec], "starts and", seen["exec.end", exec], "ends")
+' "$id"
 	done
+}
+
+# act: what the daemon has to do before it has come through.
+one_command() {
+	timeout 60 "$bin/vitrine" run --quiet --socket "$socket" $limits -- sh -c "echo $marker >/tmp/file"
+}
+
+# Both are alive at once, and one of them has limits of its own.
+two_commands() {
+	id=$(timeout 60 "$bin/vitrine" start --socket "$socket" --limit memory=64M,pids=32) || return
+	timeout 60 "$bin/vitrine" exec --quiet --state "$state" --socket "$socket" "$id" -- \
+		sh -c "echo $marker >/tmp/file; while [ ! -e /tmp/go ]; do sleep 0.02; done" &
+	first=$!
+	timeout 60 "$bin/vitrine" exec --quiet --state "$state" --socket "$socket" --limit memory=32M,pids=8 "$id" -- touch /tmp/go
+	one=$?
+	wait $first && [ $one -eq 0 ] && timeout 60 "$bin/vitrine" kill --state "$state" --socket "$socket" "$id"
 }
 
 # walk NAME OPTION...: the daemon with these options, killed at point 1, 2, ... until there is none left.
@@ -84,7 +110,7 @@ walk() {
 		VITRINE_CRASH_AT=$at
 		export VITRINE_CRASH_AT
 		start "$crash" "$@"
-		[ ! -S "$socket" ] || timeout 60 "$bin/vitrine" run --quiet --socket "$socket" $limits -- sh -c "echo $marker >/tmp/file" >/dev/null 2>"$work/client" || client=$?
+		[ ! -S "$socket" ] || $act >/dev/null 2>"$work/client" || client=$?
 		stop
 		status=$?
 		# A session that was refused for want of something has not come to the point.
@@ -111,9 +137,12 @@ walk() {
 	ok $? "$name: nothing of it passes for tampering"
 }
 
+act=one_command
 limits='--limit memory=64M,pids=32'
 walk cold
 limits=
 walk pool --pool 1
+act=two_commands
+walk commands
 
 done_testing

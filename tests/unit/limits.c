@@ -15,7 +15,7 @@ static int open_place(void **state)
 /* Is there a v1 cgroup of that name? */
 static bool is_on_v1(const char *controller, const char *name)
 {
-	char mount[CGROUP1_PATH_MAX], path[CGROUP1_PATH_MAX + 64];
+	char mount[CGROUP1_PATH_MAX], path[CGROUP1_PATH_MAX + 128];
 	struct stat st;
 
 	if (cgroup1_find(controller, mount) < 0)
@@ -126,6 +126,58 @@ static void processes_are_held_and_counted(void **state)
 
 	assert_int_equal(cgroup_kill(p->fd, -1), 0);
 	limits_close(&l, p->name);
+	assert_false(is_on_v1("pids", p->name));
+}
+
+/* A command has less than its session, and what it hits is its own; another one has what is left.
+ */
+static void a_command_has_limits_below_its_session(void **state)
+{
+	struct place *p = *state, command = *p;
+	struct limits session = LIMITS_NONE, own = LIMITS_NONE;
+	const struct sandbox_limits asked = {.pids = 6}, less = {.pids = 2};
+	char why[LIMITS_WHY] = "", path[64];
+	uint64_t hits = 0;
+
+	assert_int_equal(cgroup_make(p->fd, "7", 0, &command.fd, &command.id), 0);
+	assert_int_equal(limits_open(&p->root, p->fd, p->name, &asked, &session, why), 0);
+	assert_int_equal(
+		limits_open_command(&p->root, p->fd, command.fd, p->name, "7", &less, &own, why),
+		0);
+	int status = run_inside(&command, &own, fork_too_often);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 1);
+	assert_int_equal(limits_hits(&own, SANDBOX_PIDS, &hits), 0);
+	assert_int_equal(hits, 1);
+	assert_int_equal(limits_hits(&own, SANDBOX_MEMORY, &hits), -ENODATA);
+
+	assert_int_equal(cgroup_kill(p->fd, -1), 0);
+	snprintf(path, sizeof(path), "%s/7", p->name);
+	limits_close(&own, path);
+	assert_false(is_on_v1("pids", path));
+	close(command.fd);
+	limits_close(&session, p->name);
+	assert_false(is_on_v1("pids", p->name));
+}
+
+/* Also where the session itself has no limit, and nobody takes the command's away but the end of
+ * its session. */
+static void what_a_command_has_goes_with_its_session(void **state)
+{
+	struct place *p = *state;
+	struct limits own = LIMITS_NONE;
+	const struct sandbox_limits asked = {.memory_bytes = 16 << 20, .pids = 2};
+	char why[LIMITS_WHY] = "";
+	uint64_t id;
+	int fd = -1;
+
+	assert_int_equal(cgroup_make(p->fd, "1", 0, &fd, &id), 0);
+	assert_int_equal(limits_open_command(&p->root, p->fd, fd, p->name, "1", &asked, &own, why),
+			 0);
+	limits_close_files(&own);
+	close(fd);
+	assert_int_equal(limits_remove(p->name), 0);
+	assert_false(is_on_v1("memory", p->name));
 	assert_false(is_on_v1("pids", p->name));
 }
 
@@ -242,6 +294,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(memory_is_held_and_counted),
 		cmocka_unit_test(processes_are_held_and_counted),
+		cmocka_unit_test(a_command_has_limits_below_its_session),
+		cmocka_unit_test(what_a_command_has_goes_with_its_session),
 		cmocka_unit_test(a_weight_is_what_the_hierarchy_has_for_it),
 		cmocka_unit_test(rates_are_those_of_disks),
 		cmocka_unit_test(what_cannot_be_had_is_named),

@@ -230,6 +230,37 @@ static void counts_what_is_lost(void **state)
 	assert_int_equal(event_u64(gap, FIELD_last, 99), 4);
 }
 
+/* Three, and the second one ends. */
+static void give_commands(struct recorder_world *w)
+{
+	for (int exec = 1; exec <= 3; exec++)
+		ask(w,
+		    json_pack("{s:s, s:s, s:s, s:{s:i, s:[s]}}", "request", "event", "session",
+			      SESSION, "kind", "exec.start", "fields", "exec", exec, "argv", "a"),
+		    NULL);
+	ask(w,
+	    json_pack("{s:s, s:s, s:s, s:{s:i, s:s}}", "request", "event", "session", SESSION,
+		      "kind", "exec.end", "fields", "exec", 2, "reason", "exit"),
+	    NULL);
+}
+
+/* Those that another supervisor left without an end have one, and it says so. */
+static void each_command_ended_once(struct recorder_world *w)
+{
+	int ends[4] = {0};
+
+	read_journal(w, FIELD_reason);
+	for (size_t i = 0; i < w->count; i++) {
+		const struct event *e = &w->events[i];
+		uint64_t exec = event_u64(e, FIELD_exec, 0);
+
+		if (e->kind == EVENT_exec_end && exec < 4)
+			ends[exec]++;
+	}
+	for (int exec = 1; exec <= 3; exec++)
+		assert_int_equal(ends[exec], 1);
+}
+
 /* vitrined dies: what the ring holds is written, and the next recorder goes on. */
 static void seals_when_vitrined_is_gone(void **state)
 {
@@ -237,11 +268,13 @@ static void seals_when_vitrined_is_gone(void **state)
 
 	start(w);
 	open_session(w, "freeze");
+	give_commands(w);
 	put_exits(w, 20);
 	stop_recorder(w);
 	read_journal(w, FIELD_reason);
 	assert_int_equal(count_kind(w, EVENT_process_exit), 20);
 	assert_int_equal(count_kind(w, EVENT_session_end), 0);
+	assert_int_equal(count_kind(w, EVENT_exec_end), 1);
 
 	start_recorder(w);
 	start(w);
@@ -258,6 +291,7 @@ static void seals_when_vitrined_is_gone(void **state)
 	read_journal(w, FIELD_reason);
 	assert_int_equal(count_kind(w, EVENT_session_end), 1);
 	assert_string_equal(text_of(w, EVENT_session_end), "exit");
+	each_command_ended_once(w);
 }
 
 static bool freeze_is(struct recorder_world *w, char wanted)

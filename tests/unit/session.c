@@ -31,7 +31,7 @@ static void a_command_runs_and_ends(void **state)
 	assert_string_equal(
 		fake.calls,
 		"slot create watch ring open session.start secret.give prepare tell-exec sign "
-		"session.ready exec.start exec kill-exec doom exec.end session.end ");
+		"session.ready exec.start exec kill-exec doom exec.end look session.end ");
 	m = read_manifest(b);
 	assert_int_equal(m.state, SESSION_ENDED);
 	assert_string_equal(m.reason, "exit");
@@ -340,6 +340,207 @@ static void a_client_that_left_is_told_nothing(void **state)
 	b->session = NULL;
 }
 
+/* ---- several commands ---- */
+
+static struct {
+	uint32_t started, ended;
+	int status;
+	char reason[32], error[256];
+} others[8];
+
+static void other_started(void *context, const char *id, uint32_t exec)
+{
+	(void)context, (void)id;
+	others[exec].started++;
+}
+
+static void other_ended(void *context, const char *id, uint32_t exec, const json_t *verdict,
+			int status, const char *error)
+{
+	const char *reason = json_string_value(json_object_get(verdict, "reason"));
+
+	(void)context, (void)id;
+	others[exec].ended++;
+	others[exec].status = status;
+	snprintf(others[exec].reason, sizeof(others[exec].reason), "%s", reason ? reason : "");
+	snprintf(others[exec].error, sizeof(others[exec].error), "%s", error ? error : "");
+}
+
+static int give(struct bench *b, json_t *limits, uint32_t *ret_exec, struct fault *f)
+{
+	const struct exec_client client = {.started = other_started, .ended = other_ended};
+	struct exec_ground ground = session_ground(b->session);
+	cleanup(json) json_t *body = json_pack("{s:[s], s:o}", "command", "true", "limits", limits);
+	cleanup(close_fd) int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	const int fds[3] = {null, null, null};
+	struct exec_request request;
+
+	ground.may_limit = true;
+	int r = exec_request_parse(body, &ground, &request, f);
+	return r < 0 ? r : session_exec_start(b->session, &request, fds, &client, ret_exec, f);
+}
+
+static void work(struct bench *b)
+{
+	struct fault f;
+
+	memset(others, 0, sizeof(others));
+	assert_int_equal(start(b, &f), 0);
+	hear(b, RECORDER_OPENED, 0);
+	hear(b, RECORDER_EXECED, 0);
+	fake.calls[0] = 0;
+}
+
+static void another_command_ends_by_itself(void **state)
+{
+	struct bench *b = *state;
+	uint32_t exec = 0;
+	struct fault f;
+
+	work(b);
+	assert_int_equal(give(b, json_object(), &exec, &f), 0);
+	assert_int_equal(exec, 2);
+	assert_int_equal(others[2].started, 0);
+	hear_of(b, RECORDER_EXECED, 2, 0);
+	assert_int_equal(others[2].started, 1);
+	happen_to(b, 2, SANDBOX_EXITED, 3 << 8, 0);
+	hear_of(b, RECORDER_EXEC_CLOSED, 2, 0);
+	assert_int_equal(others[2].ended, 1);
+	assert_int_equal(others[2].status, 3);
+	assert_string_equal(others[2].reason, "exit");
+	assert_string_equal(fake.calls, "prepare tell-exec exec.start exec kill-exec exec.end ");
+	assert_int_equal(b->session->stage, SESSION_WORKING);
+
+	/* What comes late of it is nobody's. */
+	happen_to(b, 2, SANDBOX_EXITED, 0, 0);
+	hear_of(b, RECORDER_EXEC_CLOSED, 2, 0);
+	assert_int_equal(others[2].ended, 1);
+	happen(b, SANDBOX_EXITED, 0, 0);
+	hear(b, RECORDER_EXEC_CLOSED, 0);
+	hear(b, RECORDER_CLOSED, 0);
+	assert_string_equal(end_reason(), "exit");
+}
+
+/* In whatever stage they are: each has one end, and the session closes when all have. */
+static void all_commands_end_with_their_session(void **state)
+{
+	struct bench *b = *state;
+	uint32_t exec = 0;
+	struct fault f;
+
+	work(b);
+	for (uint32_t i = 2; i <= 4; i++) {
+		assert_int_equal(give(b, json_object(), &exec, &f), 0);
+		assert_int_equal(exec, i);
+	}
+	hear_of(b, RECORDER_EXECED, 3, 0);
+	hear_of(b, RECORDER_EXECED, 4, 0);
+	happen_to(b, 4, SANDBOX_EXITED, 0, 0);
+	fake.calls[0] = 0;
+	happen(b, SANDBOX_EXITED, 1 << 8, 0);
+	/* That of 2, which was not started, has its start too; 4 has its end already. */
+	assert_string_equal(
+		fake.calls,
+		"kill-exec kill-exec kill-exec doom exec.end exec.start exec.end exec.end look ");
+	assert_int_equal(give(b, json_object(), &exec, &f), -ESRCH);
+	hear_of(b, RECORDER_EXECED, 2, 0);
+	for (uint32_t i = 4; i >= 1; i--) {
+		assert_null(strstr(fake.calls, "session.end"));
+		hear_of(b, RECORDER_EXEC_CLOSED, i, 0);
+	}
+	assert_non_null(strstr(fake.calls, "session.end"));
+	hear(b, RECORDER_CLOSED, 0);
+	assert_int_equal(fake.told_status, 1);
+	for (uint32_t i = 2; i <= 4; i++)
+		assert_int_equal(others[i].ended, 1);
+	assert_int_equal(others[2].status, 137);
+	assert_int_equal(others[4].status, 0);
+	assert_string_equal(others[3].error, "command 3 was killed by session");
+}
+
+static void one_command_is_killed_and_the_session_is_not(void **state)
+{
+	struct bench *b = *state;
+	const struct verdict killed = {.reason = VERDICT_KILLED, .by = "user"};
+	uint32_t exec = 0;
+	struct fault f;
+
+	work(b);
+	assert_int_equal(session_exec_end(b->session, 2, &killed, false), -ESRCH);
+	assert_int_equal(give(b, json_object(), &exec, &f), 0);
+	hear_of(b, RECORDER_EXECED, 2, 0);
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(session_exec_end(b->session, 2, &killed, i > 10), 0);
+	assert_int_equal(session_signal(b->session, 2, 15, "user"), -ESRCH);
+	assert_null(strstr(strstr(fake.calls, "exec.end") + 1, "exec.end"));
+	hear_of(b, RECORDER_EXEC_CLOSED, 2, 0);
+	assert_string_equal(others[2].reason, "killed");
+	assert_int_equal(b->session->stage, SESSION_WORKING);
+	/* That of the one that it lives for is its end. */
+	assert_int_equal(session_exec_end(b->session, 1, &killed, false), 0);
+	hear(b, RECORDER_EXEC_CLOSED, 0);
+	hear(b, RECORDER_CLOSED, 0);
+	assert_string_equal(end_reason(), "killed");
+}
+
+static void a_command_has_limits_within_its_session(void **state)
+{
+	struct bench *b = *state;
+	uint32_t exec = 0;
+	struct fault f;
+
+	memset(others, 0, sizeof(others));
+	assert_int_equal(start_limited(b, json_pack("{s:s, s:i}", "memory", "64M", "pids", 8), &f),
+			 0);
+	hear(b, RECORDER_OPENED, 0);
+	hear(b, RECORDER_EXECED, 0);
+	assert_int_equal(give(b, json_pack("{s:s}", "memory", "65M"), &exec, &f), -EINVAL);
+	assert_non_null(strstr(f.text, "limits.memory"));
+	assert_int_equal(give(b, json_pack("{s:s}", "disk", "1G"), &exec, &f), -EINVAL);
+	assert_non_null(strstr(f.text, "of the session"));
+	fake.failing = "limit-exec";
+	assert_int_equal(give(b, json_pack("{s:i}", "pids", 4), &exec, &f), -EIO);
+	fake.failing = NULL;
+	assert_int_equal(give(b, json_pack("{s:i, s:s}", "pids", 4, "memory", "16M"), &exec, &f),
+			 0);
+	assert_int_equal(fake.exec_limits.pids, 4);
+	assert_int_equal(fake.exec_limits.memory_bytes, 16 << 20);
+	hear_of(b, RECORDER_EXECED, exec, 0);
+
+	struct recorder_message over = {.word = RECORDER_OUTPUT, .exec = exec};
+	session_recorder_message(b->session, &over);
+	hear_of(b, RECORDER_EXEC_CLOSED, exec, 0);
+	assert_string_equal(others[exec].reason, "limit");
+	assert_int_equal(b->session->stage, SESSION_WORKING);
+	over.exec = 0;
+	session_recorder_message(b->session, &over);
+	hear(b, RECORDER_EXEC_CLOSED, 0);
+	hear(b, RECORDER_CLOSED, 0);
+	assert_string_equal(end_reason(), "limit");
+}
+
+/* Whoever asked for it is told, also where nothing of it came into the record. */
+static void a_command_that_cannot_be_recorded_is_told(void **state)
+{
+	struct bench *b = *state;
+	uint32_t exec = 0;
+	struct fault f;
+
+	work(b);
+	fake.failing = "tell-exec";
+	assert_int_equal(give(b, json_object(), &exec, &f), -EIO);
+	fake.failing = NULL;
+	assert_int_equal(give(b, json_object(), &exec, &f), 0);
+	hear_of(b, RECORDER_EXECED, exec, ENOSPC);
+	assert_int_equal(others[exec].ended, 1);
+	assert_int_equal(others[exec].status, 125);
+	assert_int_equal(give(b, json_object(), &exec, &f), 0);
+	hear_of(b, RECORDER_EXECED, exec, 0);
+	session_abandon(b->session);
+	b->session = NULL;
+	assert_int_equal(others[exec].ended, 1);
+}
+
 static void no_secret_is_in_the_fields(void **state)
 {
 	struct bench *b = *state;
@@ -373,6 +574,11 @@ int main(void)
 		TEST(what_a_lost_recorder_had_in_hand_is_told),
 		TEST(an_abandoned_session_is_left_to_the_next_start),
 		TEST(a_client_that_left_is_told_nothing),
+		TEST(another_command_ends_by_itself),
+		TEST(all_commands_end_with_their_session),
+		TEST(one_command_is_killed_and_the_session_is_not),
+		TEST(a_command_has_limits_within_its_session),
+		TEST(a_command_that_cannot_be_recorded_is_told),
 		TEST(no_secret_is_in_the_fields),
 	};
 
