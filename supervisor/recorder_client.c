@@ -3,7 +3,6 @@
  */
 #include "recorder_client.h"
 
-#include "capture/final_wire.h"
 #include "companion.h"
 #include "control.h"
 #include "record/cleanup.h"
@@ -291,21 +290,25 @@ static int give_to_final(struct recorder *r, int socket)
 	return e < 0 ? e : message_send(r->final.socket, "", 1, &socket, 1);
 }
 
-/* What vitrine-final would say of a tree in which nothing is. */
-static int tell_untouched(int socket)
+int recorder_look_untouched(struct recorder *r, const char *session)
 {
-	struct final_packet head = {.kind = FINAL_WALKED};
-	struct final_totals totals = {0};
-	struct iovec parts[] = {{&head, sizeof(head)}, {&totals, sizeof(totals)}};
-	struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
-
-	return sendmsg(socket, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
+	return send_message(
+		r,
+		json_pack("{s:s, s:s, s:b}", "request", "look", "session", session, "untouched", 1),
+		NULL);
 }
 
-static int ask_final(struct recorder *r, const struct recorder_look *o, int ours, int theirs)
+/* A child of vitrine-final's, for this session alone, speaks with the recorder alone. */
+int recorder_look(struct recorder *r, const char *session, const struct recorder_look *o)
 {
-	struct riders trees = {0};
+	cleanup(close_fd) int ours = -1, theirs = -1;
+	struct riders riders = {0}, trees = {0};
+	int sockets[2];
 
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
+		return -errno;
+	ours = sockets[0];
+	theirs = sockets[1];
 	setsockopt(theirs, SOL_SOCKET, SO_SNDBUFFORCE, &(int){AHEAD_BYTES}, sizeof(int));
 	ride(&trees, "upper", o->upper_fd);
 	ride(&trees, "base", o->base_fd);
@@ -320,21 +323,8 @@ static int ask_final(struct recorder *r, const struct recorder_look *o, int ours
 				  (json_int_t)o->policy->final_s, "secrets",
 				  session_secrets_values(o->secrets)),
 			&trees);
-	return e < 0 ? e : give_to_final(r, theirs);
-}
-
-/* A child of vitrine-final's, for this session alone, speaks with the recorder alone. */
-int recorder_look(struct recorder *r, const char *session, const struct recorder_look *o)
-{
-	cleanup(close_fd) int ours = -1, theirs = -1;
-	struct riders riders = {0};
-	int sockets[2];
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
-		return -errno;
-	ours = sockets[0];
-	theirs = sockets[1];
-	int e = o->is_untouched ? tell_untouched(theirs) : ask_final(r, o, ours, theirs);
+	if (e == 0)
+		e = give_to_final(r, theirs);
 	ride(&riders, "final", ours);
 	/* Where nobody looks the recorder finds the socket closed, and says that. */
 	int told = send_message(r,
