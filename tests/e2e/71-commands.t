@@ -1,5 +1,6 @@
 #!/bin/sh
 # Several commands in one session: each has its streams, its cgroup and one verdict, and none outlives the session.
+# shellcheck disable=SC2016
 set -eu
 . "$(dirname "$0")/lib.sh"
 need_root
@@ -39,7 +40,6 @@ id=$(vitrine start --name box --env WHO=session --limit wall=120s)
 check 'a session without a command lives, and its starter is gone' sh -c "'$bin/vitrine' ps --state '$state' | grep -E '^$id +box +running'"
 said=$(for i in $(seq 20); do
 	status=0
-	# shellcheck disable=SC2016
 	in_session sh -c 'echo "$WHO $1"; exit $1' sh "$i" || status=$?
 	echo "= $status"
 done)
@@ -68,7 +68,6 @@ print(said.decode().strip())' "$bin/vitrine" exec --state "$state" --tty "$id" -
 status=0
 in_session /no/such/program 2>/dev/null || status=$?
 is 'what is not there is 127, and the session goes on' '127 on' "$status $(in_session echo on)"
-# shellcheck disable=SC2016
 in_session sh -c 'setsid sleep 1000 & (sleep 1000 &) ; echo $$' >/dev/null
 is 'what a command leaves running dies with it' '' "$(in_session sh -c 'grep -l sleep /proc/[0-9]*/comm 2>/dev/null' || :)"
 
@@ -99,7 +98,6 @@ status=0
 wait $two || status=$?
 is 'the other one ends as it would' '0 up got line' "$status $(tr '\n' ' ' <"$work/two" | sed 's/ $//')"
 
-# shellcheck disable=SC2016
 vitrine exec --quiet "$id" -- sh -c 'trap "echo trapped; exit 9" TERM; echo up; while :; do sleep 0.05; done' >"$work/three" &
 three=$!
 wait_for grep -q up "$work/three"
