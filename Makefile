@@ -49,7 +49,7 @@ project_src    := $(call folder,exporters/project)
 sinks_src      := $(call folder,exporters/sinks)
 exporters_src  := $(call folder,exporters)
 
-PROGRAMS := vitrine vitrine-commands vitrined vitrine-recorder vitrine-names vitrine-launcher vitrine-init vitrine-export vitrine-metrics
+PROGRAMS := vitrine vitrine-commands vitrined vitrine-recorder vitrine-names vitrine-final vitrine-launcher vitrine-init vitrine-export vitrine-metrics
 BIN := $(addprefix $(B)/bin/,$(PROGRAMS))
 
 archive = $(B)/lib/lib$(1).a
@@ -75,6 +75,10 @@ vitrine-recorder_libs  := -lbpf -lelf -lz -ljansson -lseccomp -lcap -lsystemd -l
 vitrine-names_main  := supervisor/capture/names_main.c
 vitrine-names_needs := capture record
 vitrine-names_libs  := -lseccomp -lcap
+
+vitrine-final_main  := supervisor/capture/final_main.c
+vitrine-final_needs := capture supervisor redact record
+vitrine-final_libs  := -lbpf -lseccomp -lcap -ljansson -lsystemd -lcrypto -lz -lpcre2-8 -lm
 
 vitrine-export_main  := exporters/export_main.c
 vitrine-export_needs := exporters sinks project metrics redact record
@@ -210,7 +214,7 @@ install: all man
 	install -m 755 $(B)/bin/vitrine $(BINDIR)/vitrine
 	install -m 755 $(B)/bin/vitrined $(SBINDIR)/vitrined
 	install -m 755 $(B)/bin/vitrine-export $(SBINDIR)/vitrine-export
-	install -m 755 $(addprefix $(B)/bin/,vitrine-commands vitrine-recorder vitrine-names vitrine-launcher vitrine-init vitrine-metrics) $(LIBEXEC)
+	install -m 755 $(addprefix $(B)/bin/,vitrine-commands vitrine-recorder vitrine-names vitrine-final vitrine-launcher vitrine-init vitrine-metrics) $(LIBEXEC)
 	install -m 644 $(filter %.1,$(MAN)) $(MANDIR)/man1
 	install -m 644 $(filter %.8,$(MAN)) $(MANDIR)/man8
 	install -m 644 $(B)/man/vitrine.bash $(COMPLDIR)/vitrine

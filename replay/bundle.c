@@ -48,7 +48,8 @@ static int add(struct members *m, const char *name, int dir_fd, const char *text
 /* The files of the session, in their one order. */
 static int add_files(struct members *m, int dir_fd)
 {
-	static const char *const first[] = {MANIFEST_FILE, CHECKPOINTS_FILE, FRONT_FILE};
+	static const char *const first[] = {MANIFEST_FILE, CHECKPOINTS_FILE, FRONT_FILE,
+					    TURNS_FILE};
 	char name[SEGMENT_NAME_SIZE];
 	uint32_t number;
 	int r = 0;
@@ -56,10 +57,6 @@ static int add_files(struct members *m, int dir_fd)
 	for (size_t i = 0; !r && i < sizeof(first) / sizeof(first[0]); i++)
 		if (!faccessat(dir_fd, first[i], F_OK, AT_SYMLINK_NOFOLLOW))
 			r = add(m, first[i], dir_fd, NULL, 0);
-	/* What lies behind no front needs none of it. */
-	if (!r && !faccessat(dir_fd, FRONT_FILE, F_OK, AT_SYMLINK_NOFOLLOW) &&
-	    !faccessat(dir_fd, TURNS_FILE, F_OK, AT_SYMLINK_NOFOLLOW))
-		r = add(m, TURNS_FILE, dir_fd, NULL, 0);
 	for (int64_t at = -1; !r && !segment_after(dir_fd, at, &number); at = number) {
 		segment_name(number, "", name);
 		r = add(m, name, dir_fd, NULL, 0);

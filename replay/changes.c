@@ -25,6 +25,7 @@ struct name {
 	uint32_t now;	/* file that has it, or NONE */
 	uint32_t first; /* file that had it when the session began, or NONE */
 	uint32_t last;	/* file that had it last */
+	uint32_t final; /* number of its final state, or NONE */
 };
 
 struct file {
@@ -38,6 +39,8 @@ struct changes {
 	struct keymap *keys;
 	struct name *names;
 	struct file *files;
+	struct final_state *finals;
+	size_t final_room, final_count;
 	size_t name_room, file_room, file_count;
 	uint64_t steps;
 	struct changes_left_out left_out;
@@ -64,6 +67,7 @@ void changes_free(struct changes *c)
 	keymap_free(c->keys);
 	free(c->names);
 	free(c->files);
+	free(c->finals);
 	free(c);
 }
 
@@ -104,7 +108,7 @@ static int name_of(struct changes *c, struct bytes path, uint32_t *ret_name)
 	if (r < 0)
 		return r;
 	if (number == count)
-		c->names[number] = (struct name){BEFORE_UNSEEN, NONE, NONE, NONE};
+		c->names[number] = (struct name){BEFORE_UNSEEN, NONE, NONE, NONE, NONE};
 	*ret_name = (uint32_t)number;
 	return 0;
 }
@@ -411,6 +415,57 @@ static bool concerns_us(const struct event *e)
 	return !type.data || type_of(e) != FILE_UNKNOWN;
 }
 
+/* Nobody's act made it what it is, as far as the record knows. */
+static int take_unexplained(struct changes *c, const struct event *e, uint32_t name)
+{
+	struct name *n = &c->names[name];
+	bool is_made = !event_get(e, FIELD_type_before);
+	uint32_t file;
+	int r = 0;
+
+	if (n->before == BEFORE_UNSEEN)
+		n->before = is_made ? BEFORE_NO : BEFORE_YES;
+	if (n->now == NONE) {
+		r = file_new(c, name, is_made, &file);
+		if (r < 0)
+			return r == -ENOSPC ? 0 : r;
+		if (n->first == NONE && !is_made)
+			n->first = file;
+	}
+	struct change *change = &c->files[n->now].change;
+	change->type = type_of(e);
+	change->written = true;
+	change->last_seq = e->seq;
+	if (!change->first_seq)
+		change->first_seq = e->seq;
+	if (event_get(e, FIELD_file_type))
+		return 0;
+	c->files[n->now].name = NONE;
+	n->now = NONE;
+	return 0;
+}
+
+/* The final tree has the last word on what there is. */
+static int take_final(struct changes *c, const struct event *e)
+{
+	struct final_state state;
+	uint32_t name = NONE;
+	int r = 0;
+
+	if (!final_state_read(e, &state) || !event_get(e, FIELD_path))
+		return 0;
+	r = name_of(c, event_bytes(e, FIELD_path), &name);
+	if (r == 0)
+		r = more_room(&c->finals, &c->final_room, c->final_count, sizeof(*c->finals));
+	if (r < 0 || name == NONE)
+		return r;
+	c->names[name].final = (uint32_t)c->final_count;
+	c->finals[c->final_count++] = state;
+	if (state.is_unexplained)
+		return take_unexplained(c, e, name);
+	return 0;
+}
+
 int changes_add(struct changes *c, const struct actors *a, const struct event *e)
 {
 	struct bytes path = path_of(e, FIELD_path, FIELD_requested);
@@ -418,6 +473,8 @@ int changes_add(struct changes *c, const struct actors *a, const struct event *e
 	uint32_t name, new_name = NONE;
 	int r;
 
+	if (e->kind == EVENT_file_final)
+		return take_final(c, e);
 	if (!concerns_us(e))
 		return 0;
 	if (!path.data) {
@@ -468,6 +525,19 @@ static int by_path(const void *a, const void *b)
 	return order ? order : (x->path.size > y->path.size) - (x->path.size < y->path.size);
 }
 
+static void put_final(struct change *change, const struct final_state *final)
+{
+	change->final = final;
+	if (final->now.has_size) {
+		change->has_size = true;
+		change->size = final->now.size;
+	}
+	if (final->before.has_size) {
+		change->has_old_size = true;
+		change->old_size = final->before.size;
+	}
+}
+
 int changes_list(const struct changes *c, struct change **ret_list, size_t *ret_count)
 {
 	size_t names = keymap_count(c->keys), count = 0;
@@ -483,6 +553,8 @@ int changes_list(const struct changes *c, struct change **ret_list, size_t *ret_
 			continue;
 		list[count] = file->change;
 		list[count].outcome = outcome;
+		if (c->names[i].final != NONE)
+			put_final(&list[count], &c->finals[c->names[i].final]);
 		list[count].path = keymap_key(c->keys, i);
 		list[count].existed = c->names[i].before == BEFORE_YES;
 		list[count].doubtful =

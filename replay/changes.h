@@ -9,6 +9,7 @@
 #pragma once
 
 #include "actors.h"
+#include "final_state.h"
 #include "left_tree.h"
 
 #define CHANGES_NAMES_MAX (1 << 20)
@@ -40,7 +41,8 @@ struct change {
 	uint64_t size, old_size, bytes_written;
 	uint64_t first_seq, last_seq;
 	struct actor_set by;
-	struct left_file left; /* what is there now, if somebody looked */
+	const struct final_state *final; /* what the record says of it at the end; NULL: nothing */
+	struct left_file left;		 /* what is there now, if somebody looked */
 };
 
 struct changes;

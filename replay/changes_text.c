@@ -83,6 +83,8 @@ void change_write(const struct change *change, const struct actors *a, const str
 	}
 	if (change->still_open)
 		fputs("  (still open at the end)", pen->out);
+	if (change->final)
+		final_state_write(change->final, pen);
 	write_left(change, pen);
 	if (change->doubtful)
 		fputs("  (whether it was there before is unknown)", pen->out);
@@ -158,6 +160,8 @@ void change_write_json(const struct change *change, const struct actors *a, stru
 	document_u64(d, "first_seq", change->first_seq);
 	document_u64(d, "last_seq", change->last_seq);
 	actor_set_write_json(&change->by, a, d);
+	if (change->final)
+		final_state_write_json(change->final, d);
 	write_left_json(&change->left, d);
 	document_close(d, '{');
 }

@@ -255,7 +255,7 @@ const struct command command_diff = {
 	.positional_min = 2,
 	.positional_max = 2,
 	.options = (const struct command_option[]){
-		{"hash", 0, NULL, "compare what is in files of the workspaces, too", OPTION_FLAG, QUESTION_OFFSET(hash)},
+		{"hash", 0, NULL, "compare what is in files, too", OPTION_FLAG, QUESTION_OFFSET(hash)},
 		QUESTION_OPTION_FILTER,
 		QUESTION_OPTIONS,
 	},
@@ -270,8 +270,9 @@ const struct command command_diff = {
 		"rows of eight or more hex digits, and names below /tmp.\n\n"
 		"Packages are told from the arguments of pip, npm, apt, apk, dnf, cargo, go, gem and their like (asked for), and "
 		"from what these write into their databases.\n\n"
-		"With --hash a file that was left in the workspace has the SHA-256 of what is in it. That is looked up where the "
-		"workspace was; what was changed after the session, as by another one in the same workspace, is unknown.\n\n"
+		"With --hash a file that was left has the SHA-256 that the record has of it at the session's end. Where it has "
+		"none, that of what is in the workspace now is looked up where the workspace was; what was changed after the "
+		"session, as by another one in the same workspace, is unknown.\n\n"
 		"A difference that missing records make is no difference of the sessions: the first two lines say where "
 		"records are missing.",
 	.sections = (const struct command_section[]){

@@ -172,7 +172,7 @@ const struct command command_files = {
 	.positional_max = 1,
 	.options = (const struct command_option[]){
 		{"all", 'a', NULL, "list temporary files too", OPTION_FLAG, QUESTION_OFFSET(all)},
-		{"hash", 0, NULL, "size and SHA-256 of what is in the workspace now", OPTION_FLAG, QUESTION_OFFSET(hash)},
+		{"hash", 0, NULL, "SHA-256 of what is in the workspace now, too", OPTION_FLAG, QUESTION_OFFSET(hash)},
 		{"workspace", 0, "DIR", "where the workspace is now, if not where it was", OPTION_TEXT,
 		 QUESTION_OFFSET(workspace)},
 		QUESTION_OPTION_FILTER,
@@ -183,14 +183,17 @@ const struct command command_files = {
 	.description =
 		"Lists the files that are different after the session, not act by act: created, modified, replaced "
 		"(another file has the name now), renamed (a chain of renames shows its two ends), deleted; and how "
-		"many were made and removed again. With each: size before and after where the record has it, and the "
-		"processes that did it, by pid and program.\n\n"
+		"many were made and removed again. With each: size and SHA-256 before and after, as the record has them from "
+		"the session's final tree (of a session that recorded none: sizes as its acts tell), and the processes that "
+		"did it, by pid and program. Where there is no hash the line says why: off (the policy asks for none), too_large, "
+		"bytes or time (of what may be read), secret (one of the session is in the file), unreadable. What no record of "
+		"the session explains says so.\n\n"
 		"Whether something was there before follows from the first act on a name: what was opened, written, "
 		"moved or removed without having been made in the session was there. Where a name was taken by a "
 		"rename and nothing else is known of it, the line says so. A name that is only what a system call was "
 		"given, which another process could have changed meanwhile, is marked as not proven.\n\n"
 		"The workspace outlives the session, the rest of its tree does not. --hash looks at the files of it that were "
-		"left: the SHA-256 is of what is there now, which is no part of the record; what was changed after the last "
+		"left: that SHA-256, behind \"now\", is of what is there now, which is no part of the record; what was changed after the last "
 		"record says so. Links are not followed, and files of more than 1 GiB (or after 16 GiB in all) are not "
 		"hashed.\n\n"
 		QUESTION_SESSION,

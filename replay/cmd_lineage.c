@@ -109,16 +109,17 @@ static void write_text(const struct lineage *l)
 		"read by",
 		"run by",
 		"what those who read or ran it wrote afterwards",
-		"what those who read or ran it sent by network afterwards"};
+		"what those who read or ran it sent by network afterwards",
+		"what it is at the session's end"};
 	static const char *const of_process[SECTION_COUNT] = {
-		"wrote", "moved, linked or removed", "read", "ran", "", "sent by network"};
+		"wrote", "moved, linked or removed", "read", "ran", "", "sent by network", ""};
 	const struct pen *pen = &l->answer.pen;
 
 	write_subject(l, pen);
 	for (size_t i = 0; i < SECTION_COUNT; i++) {
 		const struct section_lines *lines = &l->sections[i];
 
-		if (!l->aliases && i == SECTION_WROTE_AFTER)
+		if (!l->aliases && (i == SECTION_WROTE_AFTER || i == SECTION_LEFT))
 			continue;
 		pen_style(pen, STYLE_BOLD);
 		fprintf(pen->out, "\n%s\n", l->aliases ? of_file[i] : of_process[i]);

@@ -205,6 +205,7 @@ static void write_usage(const struct pen *pen, const struct event *end)
 static void write_state(const struct pen *pen, const struct page *page, const struct manifest *m)
 {
 	static const struct part verdict = {"", FIELD_NONE, SHOW_VERDICT};
+	static const struct part unexplained = {"", FIELD_NONE, SHOW_UNEXPLAINED};
 	const struct event *end = &page->tally->end.event;
 	const char *state = page_state(page, m);
 
@@ -212,6 +213,7 @@ static void write_state(const struct pen *pen, const struct page *page, const st
 	if (end->kind) {
 		fputs("ended: ", pen->out);
 		line_write_part(pen, end, &verdict);
+		line_write_part(pen, end, &unexplained);
 	} else {
 		pen_style(pen, strcmp(state, "running") ? STYLE_LOUD : STYLE_PLAIN);
 		fputs(state, pen->out);

@@ -311,7 +311,7 @@ const struct command command_verify = {
 		{"key", 'k', "FILE", "public keys to trust, from 'vitrine keys export'", OPTION_TEXT, OFFSET(key)},
 		{"anchor", 0, "FILE", "a checkpoint of the session that was kept elsewhere, as a note or within what an exporter sent", OPTION_TEXT, OFFSET(anchor)},
 		{"proof", 0, "FILE", "check a proof of 'vitrine prove' instead of a record", OPTION_TEXT, OFFSET(proof)},
-		{"event", 0, "FILE", "the event that the proof has to be about, as another system kept it: canonical, OCSF or ECS; alone, or among "
+		{"event", 0, "FILE", "the event that the proof has to be about, as another system kept it: canonical, OCSF, ECS, OTLP or CEF; alone, or among "
 		 "others in an answer or a file of lines", OPTION_TEXT, OFFSET(event)},
 		{"json", 'j', NULL, "one JSON object for each session", OPTION_FLAG, OFFSET(json)},
 		{"quiet", 'q', NULL, "say nothing; the exit status tells", OPTION_FLAG, OFFSET(quiet)},
@@ -331,7 +331,7 @@ const struct command command_verify = {
 		"Keys are taken from --key, or from the file beside the state directory (its name and .pub). Whoever "
 		"can write that file can also replace it: for evidence keep a copy of the keys elsewhere.\n\n"
 		"With --proof and --event, what a SIEM returns is held against the record: every member that vitrine wrote has "
-		"to be there with its value, and the object that holds the rest of the record (unmapped in OCSF, vitrine in ECS) "
+		"to be there with its value, and the object that holds the rest of the record (unmapped in OCSF, vitrine in ECS, the body in OTLP, cs6 in CEF) "
 		"may have nothing beside. What the SIEM added elsewhere is not looked at. Of streams whose text was left "
 		"out the digest is not checked: it is under a key of the host.",
 	.sections = (const struct command_section[]){

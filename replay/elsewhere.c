@@ -9,6 +9,7 @@
 #include "../supervisor/record/jansson_cleanup.h"
 #include "../supervisor/record/json.h"
 #include "file_text.h"
+#include "returned.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,8 +19,17 @@
 #define FILE_MOST (256u << 20)
 #define WRAPPINGS_MOST 4
 #define UID_SIZE 64
+#define CEF_VERSION "3" /* part of its head, see returned.h */
 
 /* ---- finding ---- */
+
+/* A line, as JSON or as CEF. */
+static json_t *parsed(const char *text, size_t size)
+{
+	json_t *object = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
+
+	return object ? object : returned_cef(text, size);
+}
 
 /* A new reference to what the wrapping of a search holds. */
 static json_t *unwrapped(json_t *object)
@@ -42,8 +52,7 @@ static json_t *unwrapped(json_t *object)
 	}
 	raw = json_object_get(object, "_raw");
 	if (json_is_string(raw)) {
-		json_t *inner = json_loadb(json_string_value(raw), json_string_length(raw),
-					   JSON_REJECT_DUPLICATES, NULL);
+		json_t *inner = parsed(json_string_value(raw), json_string_length(raw));
 
 		json_decref(object);
 		object = inner;
@@ -59,8 +68,14 @@ static const char *text_at(const json_t *object, const char *first, const char *
 static bool is_event(const json_t *o, const char *session, uint64_t seq)
 {
 	const char *of = json_string_value(json_object_get(o, "session"));
+	const json_t *attributes = json_object_get(o, "attributes");
 	const char *uid = text_at(o, "metadata", "uid") ?: text_at(o, "event", "id");
 	char wanted[UID_SIZE];
+
+	if (!uid)
+		uid = json_string_value(json_object_get(o, "externalId"))
+			      ? json_string_value(json_object_get(o, "externalId"))
+			      : text_at(attributes, "log.record.uid", "stringValue");
 
 	snprintf(wanted, sizeof(wanted), "%s-%" PRIu64, session, seq);
 	if (uid)
@@ -69,6 +84,9 @@ static bool is_event(const json_t *o, const char *session, uint64_t seq)
 	       json_integer_value(json_object_get(o, "seq")) == (json_int_t)seq;
 }
 
+struct finding;
+static void take_object(struct finding *f, json_t *object);
+
 struct finding {
 	const char *session;
 	uint64_t seq;
@@ -76,10 +94,34 @@ struct finding {
 	json_t *first, *found; /* owned */
 };
 
+/* {"resourceLogs": [{"scopeLogs": [{"logRecords": [...]}]}]} */
+static void take_otlp(struct finding *f, const json_t *resources)
+{
+	size_t i, j, k;
+	json_t *resource, *scope, *record;
+
+	json_array_foreach (resources, i, resource)
+		json_array_foreach (json_object_get(resource, "scopeLogs"), j, scope)
+			json_array_foreach (json_object_get(scope, "logRecords"), k, record)
+				take_object(f, record);
+}
+
 static void take_object(struct finding *f, json_t *object)
 {
 	json_t *inner = json_is_object(object) ? unwrapped(object) : NULL;
+	json_t *resources = json_object_get(inner, "resourceLogs");
 
+	if (resources) {
+		take_otlp(f, resources);
+		json_decref(inner);
+		return;
+	}
+	if (json_is_object(inner) && json_is_object(json_object_get(inner, "body"))) {
+		json_t *record = returned_otlp(inner);
+
+		json_decref(inner);
+		inner = record;
+	}
 	if (!json_is_object(inner)) {
 		json_decref(inner);
 		return;
@@ -114,7 +156,7 @@ static void take_lines(struct finding *f, struct bytes text)
 		const char *begin = (const char *)text.data + at;
 		const char *end = memchr(begin, '\n', text.size - at);
 		size_t length = end ? (size_t)(end - begin) : text.size - at;
-		json_t *one = json_loadb(begin, length, JSON_REJECT_DUPLICATES, NULL);
+		json_t *one = parsed(begin, length);
 
 		take_object(f, one);
 		json_decref(one);
@@ -164,6 +206,11 @@ static bool holds(const json_t *told, const json_t *own)
 	return true;
 }
 
+static json_t *first_of(const json_t *object, const char *list)
+{
+	return json_array_get(json_object_get(object, list), 0);
+}
+
 static json_t *projected(const struct projection *projection, const char *session,
 			 const struct event *e)
 {
@@ -173,7 +220,14 @@ static json_t *projected(const struct projection *projection, const char *sessio
 	json_t *object = NULL;
 
 	if (!projection->write(&line, &p))
-		object = json_loadb(line.text, line.length, 0, NULL);
+		object = parsed(line.text, line.length);
+	if (json_object_get(object, "resourceLogs")) {
+		json_t *record = returned_otlp(first_of(
+			first_of(first_of(object, "resourceLogs"), "scopeLogs"), "logRecords"));
+
+		json_decref(object);
+		object = record;
+	}
 	json_buffer_free(&line);
 	json_buffer_free(&scratch);
 	return object;
@@ -201,8 +255,8 @@ bool elsewhere_matches(const json_t *told, const char *session, const struct eve
 		const char *own;  /* our object; NULL: all of it is ours */
 		const struct projection *projection;
 	} forms[] = {
-		{"class_uid", "unmapped", &projection_ocsf},
-		{"ecs", "vitrine", &projection_ecs},
+		{"class_uid", "unmapped", &projection_ocsf}, {"ecs", "vitrine", &projection_ecs},
+		{"timeUnixNano", "body", &projection_otlp},  {"cs6Label", "cs6", &projection_cef},
 		{"kind", NULL, &projection_jsonl},
 	};
 	cleanup(json) json_t *copy = json_deep_copy(told);
@@ -217,6 +271,8 @@ bool elsewhere_matches(const json_t *told, const char *session, const struct eve
 		ours = forms[i].own ? json_object_get(copy, forms[i].own) : copy;
 		hide_as_told(&shown, ours);
 		own = projected(forms[i].projection, session, &shown);
+		/* What session.start said is not in the record of another event. */
+		json_object_del(own, CEF_VERSION);
 		return own && holds(copy, own) &&
 		       json_equal(ours, forms[i].own ? json_object_get(own, forms[i].own) : own);
 	}

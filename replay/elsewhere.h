@@ -1,6 +1,6 @@
 /*
- * An event as another system kept it, and gives it back: canonical, in OCSF or in ECS, bare or in
- * the wrapping of a search ("_source", "result", "event", "_raw").
+ * An event as another system kept it, and gives it back: canonical, in OCSF, ECS, OTLP or CEF, bare
+ * or in the wrapping of a search ("_source", "result", "event", "_raw", "resourceLogs").
  */
 #pragma once
 
@@ -9,9 +9,9 @@
 #include <jansson.h>
 
 /*
- * Find in @file, JSON or a JSON object a line, the event @seq of @session. A file with one object
- * alone gives that one, whichever it is. 0, -ENODATA (it is not there), -EBADMSG (no JSON) or
- * -errno.
+ * Find in @file, JSON or an object or a line of CEF a line, the event @seq of @session. A file with
+ * one object alone gives that one, whichever it is. 0, -ENODATA (it is not there), -EBADMSG (no
+ * JSON) or -errno.
  */
 int elsewhere_read(const char *file, const char *session, uint64_t seq, json_t **ret_event);
 

@@ -208,12 +208,19 @@ static int add_refusal(struct facts_view *v, const struct event *e)
 	return fact_end(&fact, v->facts, 1);
 }
 
-/* What is in a file of the workspace, if it is still what the session left. */
-static void write_content(struct fact *fact, const struct change *change,
+/* What was in a file at the end, as the record says; else, of the workspace, what is in it now, if
+ * it is still what the session left. */
+static void write_content(struct fact *fact, bool is_asked, const struct change *change,
 			  const struct left_file *left)
 {
-	if (left->left == LEFT_NOT_ASKED || change->type == FILE_DIRECTORY ||
-	    change->type == FILE_SYMLINK || change->outcome == OUTCOME_DELETED)
+	if (change->type == FILE_DIRECTORY || change->type == FILE_SYMLINK ||
+	    change->outcome == OUTCOME_DELETED)
+		return;
+	if (is_asked && change->final && change->final->now.sha256[0]) {
+		fprintf(fact->pen.out, " sha256 %s", change->final->now.sha256);
+		return;
+	}
+	if (left->left == LEFT_NOT_ASKED)
 		return;
 	if (left->left != LEFT_HASHED || left->is_changed_since) {
 		fputs(" (content unknown)", fact->pen.out);
@@ -248,7 +255,7 @@ static int add_files(struct facts_view *v)
 		}
 		fact_word(&fact, list[i].path);
 		struct left_file left = left_tree_look(tree, list[i].path, v->end_ns);
-		write_content(&fact, &list[i], &left);
+		write_content(&fact, v->facts->hashes, &list[i], &left);
 		r = fact_end(&fact, v->facts, 1);
 	}
 	left_tree_close(tree);

@@ -4,6 +4,7 @@
 #include "line.h"
 
 #include "counts.h"
+#include "final_state.h"
 #include "units.h"
 
 #include "../supervisor/record/attack.h"
@@ -336,6 +337,21 @@ static void write_lost(const struct pen *pen, const struct event *e)
 	}
 }
 
+static void write_unexplained(const struct pen *pen, const struct event *e)
+{
+	uint64_t count = 0, by_loss = 0;
+	char text[96];
+
+	if (!final_unexplained_of(e, &count, &by_loss))
+		return;
+	if (by_loss)
+		fprintf(pen->out, ", %" PRIu64 " changes explained by losses alone", by_loss);
+	if (!count)
+		return;
+	snprintf(text, sizeof(text), ", %" PRIu64 " changes that no record explains", count);
+	write_loud(pen, text);
+}
+
 static void write_command(const struct pen *pen, const struct event *e)
 {
 	if (event_get(e, FIELD_command))
@@ -348,9 +364,13 @@ static void write_command(const struct pen *pen, const struct event *e)
 static bool write_composite(const struct pen *pen, const struct event *e, enum show how)
 {
 	static void (*const writers[])(const struct pen *pen, const struct event *e) = {
-		[SHOW_FILE] = write_file,	[SHOW_ENDS] = write_ends,
-		[SHOW_PROGRAM] = write_program, [SHOW_VERDICT] = write_verdict,
-		[SHOW_LOSS] = write_loss,	[SHOW_LOST] = write_lost,
+		[SHOW_FILE] = write_file,
+		[SHOW_ENDS] = write_ends,
+		[SHOW_PROGRAM] = write_program,
+		[SHOW_VERDICT] = write_verdict,
+		[SHOW_LOSS] = write_loss,
+		[SHOW_LOST] = write_lost,
+		[SHOW_UNEXPLAINED] = write_unexplained,
 		[SHOW_COMMAND] = write_command,
 	};
 

@@ -56,13 +56,14 @@ enum show {
 	SHOW_RESULT,	/* minus an error number: only if it is one and the event has no error */
 	SHOW_WHEN_MANY, /* a number: only if above 1 */
 	/* Those below look at several fields by themselves. */
-	SHOW_FILE,    /* path, how sure it is, what became of it */
-	SHOW_ENDS,    /* both ends of a socket */
-	SHOW_PROGRAM, /* the file that runs, where argv does not say */
-	SHOW_VERDICT, /* how it ended */
-	SHOW_LOSS,    /* a gap in words */
-	SHOW_LOST,    /* what session.end says was lost */
-	SHOW_COMMAND, /* of a session: its own, or that it has none */
+	SHOW_FILE,	  /* path, how sure it is, what became of it */
+	SHOW_ENDS,	  /* both ends of a socket */
+	SHOW_PROGRAM,	  /* the file that runs, where argv does not say */
+	SHOW_VERDICT,	  /* how it ended */
+	SHOW_LOSS,	  /* a gap in words */
+	SHOW_LOST,	  /* what session.end says was lost */
+	SHOW_UNEXPLAINED, /* what of the final tree no record explains */
+	SHOW_COMMAND,	  /* of a session: its own, or that it has none */
 };
 
 struct part {

@@ -32,7 +32,7 @@ const struct row line_rows[EVENT_KIND_COUNT] = {
 	[EVENT_session_pause] = {STYLE_POLICY, PARTS({"frozen: ", FIELD_reason, SHOW_PROSE}, {" by ", FIELD_by, SHOW_PROSE})},
 	[EVENT_session_resume] = {STYLE_POLICY, PARTS(
 		{"", FIELD_reason, SHOW_PROSE}, {" by ", FIELD_by, SHOW_PROSE}, {" after ", FIELD_usage_wall_ns, SHOW_DURATION})},
-	[EVENT_session_end] = {PARTS(VERDICT_PART, USAGE_PARTS, {"", FIELD_NONE, SHOW_LOST}, {", unexplained ", FIELD_unexplained})},
+	[EVENT_session_end] = {PARTS(VERDICT_PART, USAGE_PARTS, {"", FIELD_NONE, SHOW_LOST}, {"", FIELD_NONE, SHOW_UNEXPLAINED})},
 	[EVENT_exec_start] = {PARTS(
 		{"", FIELD_exec, SHOW_VALUE, ": "}, {"", FIELD_argv}, {"  in ", FIELD_cwd}, {" as ", FIELD_as_user},
 		{" on a terminal", FIELD_tty, SHOW_FLAG}, {" ", FIELD_columns}, {"x", FIELD_rows}, {", limits ", FIELD_limits})},
@@ -112,6 +112,10 @@ const struct row line_rows[EVENT_KIND_COUNT] = {
 	[EVENT_secret_give] = {STYLE_POLICY, PARTS(
 		{"", FIELD_name}, {" as ", FIELD_given_as}, {" ", FIELD_path}, {", for ", FIELD_as_user},
 		{", only for ", FIELD_only}, {", gone after ", FIELD_ttl_ns, SHOW_DURATION})},
+	[EVENT_file_final] = {PARTS(
+		{"", FIELD_change, SHOW_VALUE, " "}, FILE_PART, {"  mode ", FIELD_mode, SHOW_OCTAL}, {"  ", FIELD_size_before, SHOW_SIZE, " ->"},
+		{" ", FIELD_size, SHOW_SIZE}, {"  sha256 ", FIELD_sha256}, {", before ", FIELD_sha256_before},
+		{", no hash: ", FIELD_unhashed}, {" -> ", FIELD_target})},
 	[EVENT_secret_expire] = {STYLE_POLICY, PARTS({"", FIELD_name}, {" ", FIELD_path})},
 };
 /* clang-format on */

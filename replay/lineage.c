@@ -18,6 +18,7 @@ const char *const section_names[SECTION_COUNT] = {
 	[SECTION_RAN] = "ran",
 	[SECTION_WROTE_AFTER] = "wrote_after",
 	[SECTION_SENT_AFTER] = "network_after",
+	[SECTION_LEFT] = "left",
 };
 
 void lineage_free(struct lineage *l)
@@ -183,6 +184,8 @@ static enum section section_of(const struct event *e)
 	case EVENT_file_mkdir:
 	case EVENT_file_symlink:
 		return SECTION_WROTE;
+	case EVENT_file_final:
+		return SECTION_LEFT;
 	case EVENT_file_rename:
 	case EVENT_file_link:
 	case EVENT_file_delete:

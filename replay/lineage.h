@@ -21,6 +21,7 @@ enum section {
 	SECTION_RAN,
 	SECTION_WROTE_AFTER, /* files that those who had it wrote afterwards */
 	SECTION_SENT_AFTER,  /* what left by network */
+	SECTION_LEFT,	     /* what it is at the session's end */
 	SECTION_COUNT
 };
 

@@ -125,6 +125,7 @@ static int add_mark(struct notes *s, const struct note *note)
 		.blocks = note->blocks,
 		.is_end = note->is_end,
 		.is_opening = note->opened[0] != 0,
+		.is_turn = note->has_next,
 	};
 	memcpy(mark->root, note->root, HASH_SIZE);
 	memcpy(mark->last_block, note->last_block, HASH_SIZE);

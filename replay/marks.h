@@ -9,7 +9,7 @@
 struct mark {
 	uint64_t size, time_ns, blocks;
 	uint8_t root[HASH_SIZE], last_block[HASH_SIZE], hash[HASH_SIZE];
-	bool is_end, is_opening;
+	bool is_end, is_opening, is_turn;
 };
 
 struct marks {

@@ -152,6 +152,7 @@ static bool row_changed(const struct report *r, const struct pen *pen)
 	fputs(any ? "" : "no file", pen->out);
 	if (unproven)
 		fprintf(pen->out, "; %" PRIu64 " names not proven", unproven);
+	write_part(r, pen, &r->tally->end.event, (struct part){"", FIELD_NONE, SHOW_UNEXPLAINED});
 	return true;
 }
 

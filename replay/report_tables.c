@@ -20,10 +20,11 @@ static void cell(struct html *h, struct bytes text)
 		printable_word(h->pen.out, &h->pen.printable, text);
 }
 
-static void cell_text(struct html *h, const char *text)
+/* One of our own words, which is not broken. */
+static void cell_word(struct html *h, const char *word)
 {
-	html_raw(h, "<td>");
-	fputs(text, h->pen.out);
+	html_raw(h, "<td class=\"word\">");
+	fputs(word, h->pen.out);
 }
 
 static void cell_size(struct html *h, bool known, uint64_t size)
@@ -151,19 +152,42 @@ static void write_tree(struct html *h, const struct report *r)
 
 /* ---- files ---- */
 
+static void cell_hash(struct html *h, const struct final_version *v)
+{
+	html_raw(h, "<td class=\"hash\">");
+	fputs(!v ? "" : v->sha256[0] ? v->sha256 : v->unhashed ? v->unhashed : "", h->pen.out);
+}
+
 static void write_change(struct html *h, const struct report *r, const struct change *change)
 {
+	const struct {
+		bool is_true;
+		const char *text;
+	} notes[] = {
+		{change->unproven, "name not proven"},
+		{change->final && change->final->is_unexplained, "no record explains it"},
+		{change->doubtful, "whether it was there before is unknown"},
+		{change->still_open, "still open at the end"},
+	};
+	bool is_first = true;
+
 	html_raw(h, "<tr>");
-	cell_text(h, outcome_names[change->outcome]);
+	cell_word(h, outcome_names[change->outcome]);
 	cell(h, change->path);
 	cell(h, change->from);
 	cell_size(h, change->has_old_size, change->old_size);
 	cell_size(h, change->has_size, change->size);
+	cell_hash(h, change->final ? &change->final->before : NULL);
+	cell_hash(h, change->final ? &change->final->now : NULL);
 	html_raw(h, "<td>");
 	actor_set_write(&change->by, r->actors, &h->pen);
-	cell_text(h, change->unproven ? "name not proven" : "");
-	fputs(change->doubtful ? " whether it was there before is unknown" : "", h->pen.out);
-	fputs(change->still_open ? " still open at the end" : "", h->pen.out);
+	html_raw(h, "<td>");
+	for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++) {
+		if (!notes[i].is_true)
+			continue;
+		fprintf(h->pen.out, "%s%s", is_first ? "" : "; ", notes[i].text);
+		is_first = false;
+	}
 	html_raw(h, "</tr>\n");
 }
 
@@ -177,7 +201,8 @@ static int write_files(struct html *h, const struct report *r)
 	if (error < 0)
 		return error;
 	html_raw(h, "<section id=\"files\">\n<h2>Files that are different afterwards</h2>\n<table>"
-		    "<thead><tr><th>outcome<th>path<th>from<th>size before<th>size after<th>by<th>"
+		    "<thead><tr><th>outcome<th>path<th>from<th class=\"number\">size before<th "
+		    "class=\"number\">size after<th>sha256 before<th>sha256 after<th>by<th>"
 		    "</tr></thead><tbody>\n");
 	for (size_t i = 0; i < count && i < REPORT_ROWS_MAX; i++)
 		write_change(h, r, &list[i]);
@@ -198,7 +223,7 @@ static int write_files(struct html *h, const struct report *r)
 static void write_contact(struct html *h, const struct report *r, const struct contact *contact)
 {
 	html_raw(h, "<tr>");
-	cell_text(h, way_names[contact->way]);
+	cell_word(h, way_names[contact->way]);
 	html_raw(h, "<td>");
 	contact_write_end(contact, &h->pen);
 	html_raw(h, "<td>");
@@ -238,7 +263,9 @@ static void write_hosts(struct html *h, const struct report *r)
 	size_t count = contacts_count(r->contacts), names = contacts_name_count(r->contacts);
 
 	html_raw(h, "<section id=\"hosts\">\n<h2>Hosts</h2>\n<table><thead><tr><th>way<th>end<th>"
-		    "names<th>times<th>failed<th>denied<th>sent<th>received<th>by</tr></thead>"
+		    "names<th class=\"number\">times<th class=\"number\">failed<th "
+		    "class=\"number\">denied<th class=\"number\">sent<th "
+		    "class=\"number\">received<th>by</tr></thead>"
 		    "<tbody>\n");
 	for (size_t i = 0; i < count && i < REPORT_ROWS_MAX; i++) {
 		struct contact contact = contacts_get(r->contacts, i);
@@ -246,9 +273,9 @@ static void write_hosts(struct html *h, const struct report *r)
 		write_contact(h, r, &contact);
 	}
 	cut_note(h, count);
-	html_raw(h,
-		 "<h2>Names</h2>\n<table><thead><tr><th>name<th>asked<th>answered<th>in failure<th>"
-		 "denied<th>last answer<th>by</tr></thead><tbody>\n");
+	html_raw(h, "<h2>Names</h2>\n<table><thead><tr><th>name<th class=\"number\">asked<th "
+		    "class=\"number\">answered<th class=\"number\">in failure<th "
+		    "class=\"number\">denied<th>last answer<th>by</tr></thead><tbody>\n");
 	for (size_t i = 0; i < names && i < REPORT_ROWS_MAX; i++) {
 		struct contact_name name = contacts_name(r->contacts, i);
 
@@ -265,8 +292,13 @@ static void write_kept(struct html *h, const struct report *r, const char *title
 {
 	html_raw(h, "<h3>");
 	html_raw(h, title);
-	html_raw(h,
-		 "</h3>\n<table><thead><tr><th>record<th>after<th>kind<th></tr></thead><tbody>\n");
+	html_raw(h, "</h3>\n");
+	if (!list->count) {
+		html_raw(h, "<p>Nothing in the record.</p>\n");
+		return;
+	}
+	html_raw(h, "<table><thead><tr><th class=\"number\">record<th "
+		    "class=\"number\">after<th>kind<th></tr></thead><tbody>\n");
 	for (size_t i = 0; i < list->count; i++) {
 		const struct event *e = &list->items[i].event;
 
@@ -274,14 +306,12 @@ static void write_kept(struct html *h, const struct report *r, const char *title
 		cell_number(h, e->seq);
 		html_raw(h, "<td class=\"number\">");
 		write_duration(h->out, origin_elapsed(&r->origin, e));
-		cell_text(h, kind_table[e->kind].name);
+		cell_word(h, kind_table[e->kind].name);
 		html_raw(h, "<td>");
 		line_write(&h->pen, e);
 		html_raw(h, "</tr>\n");
 	}
 	html_raw(h, "</tbody></table>\n");
-	if (!list->count)
-		html_raw(h, "<p>Nothing in the record.</p>\n");
 	if (list->left_out)
 		fprintf(h->out, "<p class=\"loud\">And %" PRIu64 " more.</p>\n", list->left_out);
 }

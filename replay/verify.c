@@ -14,6 +14,7 @@
 #include "../supervisor/record/reader.h"
 #include "../supervisor/record/segment.h"
 #include "../supervisor/record/turns.h"
+#include "borders.h"
 #include "marks.h"
 #include "removals.h"
 
@@ -40,6 +41,8 @@ struct check {
 	enum event_kind last_kind;
 	uint64_t last_good; /* size of the last mark that the tree agreed with */
 	uint8_t first_leaf[HASH_SIZE];
+	struct borders borders;
+	int error; /* out of memory */
 };
 
 bool verdict_is_worse(enum verdict one, enum verdict other)
@@ -116,6 +119,8 @@ static void check_marks(struct check *c)
 		merkle_root(c->tree, root);
 		if (!memcmp(root, mark->root, HASH_SIZE)) {
 			c->last_good = mark->size;
+			if (mark->is_turn && mark->size == merkle_size(c->tree) && mark->size)
+				c->error = c->error ? c->error : borders_add(&c->borders, c->tree);
 			continue;
 		}
 		if (c->has_damage && c->damage.after_seq < mark->size)
@@ -232,6 +237,7 @@ static void take_removed(struct check *c)
 	}
 	while (c->mark < c->marks.count && c->marks.list[c->mark].size <= front.last)
 		c->mark++;
+	c->error = c->error ? c->error : borders_add(&c->borders, c->tree);
 	c->last_good = c->result->removed = front.last;
 	judge_removal(c, &front, border);
 }
@@ -244,6 +250,8 @@ static void take_record(struct check *c, const struct event *e)
 	}
 	if (e->seq == 1)
 		merkle_leaf(reader_payload(c->reader), c->first_leaf);
+	if (e->seq == 1 && !c->error)
+		c->error = borders_add_first(&c->borders, reader_payload(c->reader));
 	if (e->kind == EVENT_session_start) {
 		copy_hash(e, FIELD_policy_sha256, c->result->policy_sha256);
 		copy_hash(e, FIELD_redact_rules_sha256, c->result->redact_rules_sha256);
@@ -510,7 +518,7 @@ static int check_journal(struct check *c, int dir_fd)
 	check_heads(c, dir_fd);
 	check_session(c);
 	judge(c);
-	return 0;
+	return c->error ? c->error : borders_judge(&c->borders, dir_fd, c->result);
 }
 
 int verify_session(int dir_fd, const struct verify_options *options,
@@ -529,6 +537,7 @@ int verify_session(int dir_fd, const struct verify_options *options,
 	reader_free(c.reader);
 	merkle_free(c.tree);
 	marks_free(&c.marks);
+	borders_free(&c.borders);
 	if (!r)
 		*ret_result = result;
 	return r;

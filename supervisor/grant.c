@@ -1,6 +1,6 @@
 /*
- * Users, and their requests measured against rows of `users`. A daemon is root's: whatever it does with a
- * host's file for a user, that user has to be able to do alone. See grant.h.
+ * Users, and their requests measured against rows of `users`. A daemon is root's: whatever it does
+ * with a host's file for a user, that user has to be able to do alone. See grant.h.
  */
 #include "grant.h"
 

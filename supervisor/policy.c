@@ -26,6 +26,7 @@
 
 static const char *const answers[] = {"no", "yes", NULL};
 static const char *const nets[] = {"none", "host", NULL};
+static const char *const finals[] = {"full", "meta", "off", NULL};
 static const char *const users[] = {"agent", "root", NULL};
 static const char *const outputs[] = {"full", "meta", "none", NULL};
 static const char *const losses[] = {"freeze", "count", "kill", NULL};
@@ -40,6 +41,18 @@ const struct setting policy_settings[] = {
 	{"env", SETTING_ENV, .max = 4096, .otherwise = "{}",
 	 .doc = "Environment variables of the command; their names are recorded, not their "
 		"values."},
+	{"final", SETTING_CHOICE, finals, .otherwise = "\"full\"",
+	 .doc = "What is recorded of the final tree: each file that is not as the session found "
+		"it, "
+		"with hashes of its content (full) or without (meta), or nothing (off)."},
+	{"final_bytes", SETTING_NUMBER, .min = 0, .max = INT64_MAX, .otherwise = "1073741824",
+	 .doc = "Bytes of files that are read for hashes, in all; what is past it is recorded "
+		"without a hash."},
+	{"final_files", SETTING_NUMBER, .min = 0, .max = 10000000, .otherwise = "100000",
+	 .doc = "Files of the final tree that are recorded; what is past it is counted."},
+	{"final_s", SETTING_NUMBER, .min = 1, .max = 3600, .otherwise = "10",
+	 .doc = "Seconds that the look at the final tree may take; what is left out is counted, or "
+		"said to be unknown."},
 	{"labels", SETTING_LABELS, .max = 64, .otherwise = "{}",
 	 .doc = "Labels of the session, as they stand in its record."},
 	{"limits", SETTING_LIMITS, .otherwise = "{}",
@@ -192,6 +205,7 @@ static void borrow_values(struct policy *p)
 	p->user = json_string_value(json_object_get(v, "user"));
 	p->output = json_string_value(json_object_get(v, "output"));
 	p->on_loss = json_string_value(json_object_get(v, "on_loss"));
+	p->final = json_string_value(json_object_get(v, "final"));
 	p->workspace = json_string_value(json_object_get(v, "workspace"));
 	p->tenant = json_string_value(json_object_get(v, "tenant"));
 	p->watch_reads = json_object_get(v, "watch_reads");
@@ -208,6 +222,9 @@ static void borrow_values(struct policy *p)
 	p->output_cap = json_integer_value(json_object_get(v, "output_cap"));
 	p->disk_wait_s = json_integer_value(json_object_get(v, "disk_wait_s"));
 	p->ring_bytes = json_integer_value(json_object_get(v, "ring_bytes"));
+	p->final_bytes = json_integer_value(json_object_get(v, "final_bytes"));
+	p->final_files = json_integer_value(json_object_get(v, "final_files"));
+	p->final_s = json_integer_value(json_object_get(v, "final_s"));
 }
 
 static int check_calls(const struct policy *p, struct fault *f)

@@ -21,6 +21,7 @@ struct policy {
 	const char *user;
 	const char *output; /* full, meta, none */
 	const char *on_loss;
+	const char *final;     /* full, meta, off */
 	const char *workspace; /* NULL: none */
 	const char *tenant;    /* NULL: none */
 	const json_t *watch_reads, *env, *labels, *secrets, *seccomp_deny, *seccomp_allow,
@@ -28,6 +29,7 @@ struct policy {
 	bool redact_output;
 	struct syscall_changes syscalls; /* seccomp_deny, seccomp_allow */
 	uint64_t output_cap, disk_wait_s, ring_bytes;
+	uint64_t final_bytes, final_files, final_s;
 	struct limit_values limits, command_limits;
 	const json_t *command_limits_given; /* as the record has them */
 	char *recorded; /* owned: canonical JSON; of env only the names, sorted */

@@ -5,7 +5,9 @@
 
 #include "companion.h"
 #include "control.h"
+#include "record/cleanup.h"
 #include "record/jansson_cleanup.h"
+#include "sandbox/message.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,12 +15,15 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/pidfd.h>
+#include <sys/socket.h>
 
 #define START_TIMEOUT_MS 10000
 #define STOP_TIMEOUT_MS 10000
+#define AHEAD_BYTES (2 << 20) /* that a look may be ahead of the recorder */
 
 struct recorder {
-	struct companion recorder, names;
+	struct companion recorder, names, final;
+	char *program_dir; /* owned */
 };
 
 /* Descriptors that ride along, with their names. */
@@ -37,7 +42,7 @@ static void ride(struct riders *riders, const char *name, int fd)
 }
 
 /* Send @message (its reference is taken). */
-static int send_message(struct recorder *r, json_t *message, const struct riders *riders)
+static int send_to(int socket, json_t *message, const struct riders *riders)
 {
 	cleanup(json) json_t *owned = message;
 
@@ -51,8 +56,14 @@ static int send_message(struct recorder *r, json_t *message, const struct riders
 		if (json_object_set_new(owned, "fds", names) < 0)
 			return -ENOMEM;
 	}
-	int e = control_send(r->recorder.socket, owned, riders ? riders->fds : NULL,
-			     riders ? riders->count : 0);
+	return control_send(socket, owned, riders ? riders->fds : NULL, riders ? riders->count : 0);
+}
+
+/* A recorder that cannot be told is none any more. */
+static int send_message(struct recorder *r, json_t *message, const struct riders *riders)
+{
+	int e = send_to(r->recorder.socket, message, riders);
+
 	if (e < 0 && e != -ENOMEM && e != -EMSGSIZE)
 		pidfd_send_signal(r->recorder.pidfd, SIGKILL, NULL, 0);
 	return e;
@@ -103,9 +114,14 @@ int recorder_start(const struct recorder_options *options, struct recorder **ret
 
 	if (!r)
 		return fault_set(ret_fault, -ENOMEM, "recorder", "out of memory");
-	*r = (struct recorder){COMPANION_NONE, COMPANION_NONE};
+	*r = (struct recorder){COMPANION_NONE, COMPANION_NONE, COMPANION_NONE,
+			       strdup(options->program_dir)};
 
-	int e = companion_start(options->program_dir, "vitrine-names", NULL, &r->names);
+	int e = r->program_dir ? 0 : -ENOMEM;
+	if (e == 0)
+		e = companion_start(options->program_dir, "vitrine-names", NULL, &r->names);
+	if (e == 0)
+		e = companion_start(options->program_dir, "vitrine-final", NULL, &r->final);
 	if (e == 0)
 		e = companion_start(options->program_dir, "vitrine-recorder", NULL, &r->recorder);
 	if (e == 0)
@@ -135,6 +151,8 @@ void recorder_stop(struct recorder *r)
 		return;
 	companion_stop(&r->recorder, STOP_TIMEOUT_MS);
 	companion_stop(&r->names, STOP_TIMEOUT_MS);
+	companion_stop(&r->final, STOP_TIMEOUT_MS);
+	free(r->program_dir);
 	free(r);
 }
 
@@ -170,7 +188,7 @@ int recorder_open(struct recorder *r, const struct recorder_open *o)
 		r,
 		json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:s, s:I, s:s, s:I, s:I, s:O, s:O, s:O, "
 			  "s:O?, "
-			  "s:O?, s:b, s:o, s:O?, "
+			  "s:O?, s:b, s:b, s:o, s:O?, "
 			  "s:I, s:I}",
 			  "request", "open", "session", o->session, "slot", (json_int_t)o->slot,
 			  "ring_id", (json_int_t)o->ring_id, "ring_bytes",
@@ -182,7 +200,8 @@ int recorder_open(struct recorder *r, const struct recorder_open *o)
 			  o->policy->watch_reads, "seccomp_deny", o->policy->seccomp_deny,
 			  "seccomp_allow", o->policy->seccomp_allow, "redact_off",
 			  o->policy->redact_off, "redact_rules", o->policy->redact_rules,
-			  "redact_output", o->policy->redact_output, "secrets",
+			  "redact_output", o->policy->redact_output, "explain",
+			  strcmp(o->policy->final, "off") != 0, "secrets",
 			  session_secrets_values(o->secrets), "key", o->key, "uid_base",
 			  (json_int_t)o->uid_base, "uid_count", (json_int_t)o->uid_count),
 		&riders);
@@ -257,6 +276,54 @@ int recorder_resize(struct recorder *r, const char *session, uint32_t exec, uint
 				      session, "exec", (json_int_t)exec, "columns", columns, "rows",
 				      rows),
 			    NULL);
+}
+
+/* One that has ended is replaced: it holds nothing that has to be kept. */
+static int give_to_final(struct recorder *r, int socket)
+{
+	int e = message_send(r->final.socket, "", 1, &socket, 1);
+
+	if (e == 0)
+		return 0;
+	companion_stop(&r->final, 0);
+	e = companion_start(r->program_dir, "vitrine-final", NULL, &r->final);
+	return e < 0 ? e : message_send(r->final.socket, "", 1, &socket, 1);
+}
+
+/* A child of vitrine-final's, for this session alone, speaks with the recorder alone. */
+int recorder_look(struct recorder *r, const char *session, const struct recorder_look *o)
+{
+	cleanup(close_fd) int ours = -1, theirs = -1;
+	struct riders riders = {0}, trees = {0};
+	int sockets[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
+		return -errno;
+	ours = sockets[0];
+	theirs = sockets[1];
+	setsockopt(theirs, SOL_SOCKET, SO_SNDBUFFORCE, &(int){AHEAD_BYTES}, sizeof(int));
+	ride(&trees, "upper", o->upper_fd);
+	ride(&trees, "base", o->base_fd);
+	ride(&trees, "lower", o->lower_fd);
+	ride(&trees, "root", o->root_fd);
+	ride(&trees, "workspace", o->workspace_fd);
+	int e = send_to(ours,
+			json_pack("{s:b, s:I, s:I, s:I, s:o}", "hash",
+				  strcmp(o->policy->final, "full") == 0, "bytes",
+				  (json_int_t)o->policy->final_bytes, "files",
+				  (json_int_t)o->policy->final_files, "seconds",
+				  (json_int_t)o->policy->final_s, "secrets",
+				  session_secrets_values(o->secrets)),
+			&trees);
+	if (e == 0)
+		e = give_to_final(r, theirs);
+	ride(&riders, "final", ours);
+	/* Where nobody looks the recorder finds the socket closed, and says that. */
+	int told = send_message(r,
+				json_pack("{s:s, s:s, s:I}", "request", "look", "session", session,
+					  "seconds", (json_int_t)o->policy->final_s),
+				&riders);
+	return e < 0 ? e : told;
 }
 
 int recorder_discard(struct recorder *r, const char *session, uint32_t exec)

@@ -28,7 +28,8 @@ struct recorder_options {
 	int metrics_fd; /* page that it counts on; borrowed; -1: none */
 };
 
-/* Start the resolver of names and the recorder, and wait until it watches. 0 or -errno with a
+/* Start the resolver of names, who looks at final trees, and the recorder, and wait until it
+ * watches. 0 or -errno with a
  * fault. */
 int recorder_start(const struct recorder_options *options, struct recorder **ret_recorder,
 		   struct fault *ret_fault);
@@ -82,6 +83,15 @@ int recorder_resize(struct recorder *r, const char *session, uint32_t exec, uint
  * it. */
 int recorder_discard(struct recorder *r, const char *session, uint32_t exec);
 int recorder_close_exec(struct recorder *r, const char *session, uint32_t exec, json_t *fields);
+/* Trees of a session whose processes are dead; borrowed. */
+struct recorder_look {
+	const struct policy *policy;
+	const struct session_secrets *secrets; /* no hash is made of a file with one in it */
+	int upper_fd, base_fd, lower_fd, root_fd;
+	int workspace_fd; /* -1: none */
+};
+/* Have them looked at, and what is found recorded before the end. */
+int recorder_look(struct recorder *r, const char *session, const struct recorder_look *look);
 int recorder_missed(struct recorder *r, const char *session, uint64_t count);
 int recorder_close(struct recorder *r, const char *session, json_t *fields);
 

@@ -95,12 +95,25 @@ static void tell_phases(const struct session *s)
 	log_write(&s->host->log, LOG_LEVEL_DEBUG, "session %s: phases: %s", s->manifest.id, text);
 }
 
+/* The witness missed something, or somebody else was at work in the tree. */
+static void tell_unexplained(const struct session *s, const json_t *verdict)
+{
+	json_int_t count = json_integer_value(
+		json_object_get(json_object_get(verdict, "unexplained"), "count"));
+
+	if (count > 0)
+		log_write(&s->host->log, LOG_LEVEL_WARNING,
+			  "session %s: %lld changes in its final tree that no record explains",
+			  s->manifest.id, (long long)count);
+}
+
 void session_closing(struct session *s, const struct recorder_message *m)
 {
 	char room[512];
 
 	crash_point();
 	phases_mark(s->phases, "written");
+	tell_unexplained(s, m->verdict);
 	if (m->error || s->is_adopted)
 		return;
 	session_tear_down(s);

@@ -257,6 +257,8 @@ void session_finish(struct session *s)
 		finish(x);
 	}
 	crash_point();
+	if (r == 0)
+		session_look(s);
 	session_count_missed(s);
 	phases_mark(s->phases, "emptied");
 	if (!s->execs)

@@ -213,6 +213,11 @@ uint64_t exec_limits_untold(const struct session_exec *x, enum sandbox_controlle
 /* Command @exec wrote more than it may. */
 void session_limits_output(struct session *s, uint32_t exec);
 
+/* session_final.c */
+
+/* All that ran is dead: have what it leaves behind looked at. */
+void session_look(struct session *s);
+
 /* session_death.c */
 
 /* Make a verdict of a signal say who sent it, and whether that was for a limit. @x: the command

@@ -21,8 +21,8 @@ extern const struct command command_run, command_start, command_exec;
 static const struct program front = {
 	.name = "vitrine",
 	.version = VITRINE_VERSION,
-	.commands = (const struct command *const[]){&command_run, &command_start, &command_exec,
-							 NULL},
+	.commands =
+		(const struct command *const[]){&command_run, &command_start, &command_exec, NULL},
 };
 
 static char **arguments; /* for who takes over */

@@ -214,7 +214,7 @@ static const struct command vitrined = {
 		 "               net_host   --net host\n"
 		 "               seccomp    seccomp_allow\n"
 		 "               record     policies that record otherwise: on_loss, output, output_cap, redact_off, redact_rules,\n"
-		 "                          watch_reads, disk_wait_s, ring_bytes\n\n"
+		 "                          watch_reads, disk_wait_s, ring_bytes, final, final_bytes, final_files, final_s\n\n"
 		 "A user sees, signals and ends sessions of the user's own alone. Records are root's to read.\n\n"
 		 "  {\"users\": {\"ci\": {\"sessions\": 32, \"allow\": []},\n"
 		 "             \"@vitrine\": {\"sessions\": 4, \"limits\": {\"memory\": \"2G\", \"pids\": 512, \"cpu\": 2, \"wall\": \"1h\"}}}}"},

@@ -33,6 +33,7 @@ static const char *const cef_table[EVENT_KIND_COUNT] = {
 	KIND(record_hold, "record"), KIND(redact_summary, "record"), KIND(gap, "record"), KIND(coverage, "record"),
 	KIND(clock, "record"), KIND(checkpoint, "record"),
 	KIND(secret_give, "secret"), KIND(secret_expire, "secret"),
+	KIND(file_final, "file"),
 };
 
 static const struct {
@@ -45,6 +46,7 @@ static const struct {
 	{"dst", FIELD_dst_address}, {"dpt", FIELD_dst_port}, {"dhost", FIELD_name}, {"proto", FIELD_protocol},
 	{"in", FIELD_bytes_received}, {"out", FIELD_bytes_sent}, {"act", FIELD_verdict}, {"reason", FIELD_reason},
 	{"cnt", FIELD_count}, {"cs2", FIELD_proc, "proc"}, {"cs3", FIELD_rule, "rule"},
+	{"fileHash", FIELD_sha256}, {"oldFileHash", FIELD_sha256_before}, {"oldFileSize", FIELD_size_before},
 	{"cs4", FIELD_new_path, "newPath"}, {"cs5", FIELD_server_name, "serverName"},
 };
 /* clang-format on */

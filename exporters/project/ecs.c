@@ -120,6 +120,8 @@ static const struct shape_row process_rows[] = {
 	TEXT("file.inode", ino), CALL("file.type", put_file_type, file_type), FIELD("file.size", size), \
 	FIELD("file.target_path", target)
 static const struct shape_row file_rows[] = {ACTOR, FILE_FIELDS(path), {0}};
+static const struct shape_row file_final_rows[] = {
+	FILE_FIELDS(path), FIELD("file.hash.sha256", sha256), TEXT("file.uid", uid), TEXT("file.gid", gid), {0}};
 #define NETWORK \
 	ACTOR, FIELD("source.ip", src_address), FIELD("source.port", src_port), FIELD("source.bytes", bytes_sent), \
 	FIELD("destination.ip", dst_address), FIELD("destination.port", dst_port), \
@@ -186,6 +188,7 @@ static const struct ecs_row ecs_table[EVENT_KIND_COUNT] = {
 	KIND(file_rmdir) = {"event", FILES, "[\"deletion\"]", "directory-deletion", file_rows},
 	KIND(file_attr) = {"event", FILES, CHANGE, "attributes", file_rows},
 	KIND(file_truncate) = {"event", FILES, CHANGE, "truncate", file_rows},
+	KIND(file_final) = {"event", FILES, CHANGE, "final", file_final_rows},
 	KIND(file_mmap) = {"event", FILES, "[\"access\"]", "map", file_rows},
 	KIND(net_connect) = {"event", NET, "[\"connection\",\"start\"]", "connection_attempted", outbound_rows},
 	KIND(net_accept) = {"event", NET, "[\"connection\",\"start\"]", "connection_accepted", inbound_rows},

@@ -67,6 +67,7 @@ static const struct ocsf_row ocsf_table[EVENT_KIND_COUNT] = {
 	FILE_ROW(rmdir, 4, .rows = ocsf_file_rows),
 	FILE_ROW(attr, 6, .rows = ocsf_file_rows),
 	FILE_ROW(truncate, 3, .rows = ocsf_file_rows),
+	FILE_ROW(final, 3, .rows = ocsf_file_final_rows),
 	FILE_ROW(mmap, OTHER, "Map", ocsf_file_rows),
 
 	KIND(net_connect) = {OCSF_NETWORK, 1, .rows = ocsf_outbound_rows},
@@ -108,6 +109,12 @@ static unsigned activity_of(const struct ocsf_row *row, const struct event *e)
 {
 	const struct event_value *result = event_get(e, FIELD_result);
 
+	if (e->kind == EVENT_file_final && event_says(e, FIELD_change, "created"))
+		return 1;
+	if (e->kind == EVENT_file_final && event_says(e, FIELD_change, "deleted"))
+		return 4;
+	if (e->kind == EVENT_file_final && event_says(e, FIELD_change, "attributes"))
+		return 6;
 	if (e->kind == EVENT_egress_verdict && event_says(e, FIELD_verdict, "allow"))
 		return 1;
 	if (e->kind == EVENT_egress_verdict && event_says(e, FIELD_verdict, "deny"))

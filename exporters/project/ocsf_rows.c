@@ -89,6 +89,18 @@ static bool put_answers(struct json_buffer *out, const struct projected *p, uint
 	return !first;
 }
 
+static bool put_sha256(struct json_buffer *out, const struct projected *p, uint16_t field)
+{
+	struct bytes hash = event_bytes(p->event, field);
+
+	if (!hash.size)
+		return false;
+	json_put_literal(out, "[{\"algorithm\":\"SHA-256\",\"algorithm_id\":3,\"value\":");
+	json_put_string(out, hash);
+	json_put_literal(out, "}]");
+	return true;
+}
+
 static bool put_action(struct json_buffer *out, const struct projected *p, uint16_t field)
 {
 	static const struct word_number actions[] = {{"allow", 1}, {"deny", 2}, {NULL}};
@@ -158,6 +170,9 @@ const struct shape_row ocsf_process_rows[] = {
 	FIELD("file.is_deleted", deleted)
 
 const struct shape_row ocsf_file_rows[] = {FILE_OBJECT, {0}};
+
+const struct shape_row ocsf_file_final_rows[] = {
+	FILE_OBJECT, CALL("file.hashes", put_sha256, sha256), {0}};
 
 const struct shape_row ocsf_file_named_rows[] = {
 	FILE_OBJECT,

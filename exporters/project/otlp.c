@@ -36,6 +36,7 @@ static const char *const otlp_table[EVENT_KIND_COUNT] = {
 	KIND(redact_summary, "redact.summary"), KIND(gap, "gap"), KIND(coverage, "coverage"), KIND(clock, "clock"),
 	KIND(checkpoint, "checkpoint"),
 	KIND(secret_give, "secret.give"), KIND(secret_expire, "secret.expire"),
+	KIND(file_final, "file.final"),
 };
 
 static const struct {
@@ -52,7 +53,8 @@ static const struct {
 	{"network.peer.port", FIELD_dst_port}, {"vitrine.name", FIELD_name}, {"tls.client.server_name", FIELD_server_name},
 	{"vitrine.verdict", FIELD_verdict}, {"vitrine.rule", FIELD_rule}, {"vitrine.limit", FIELD_limit},
 	{"vitrine.reason", FIELD_reason}, {"error.type", FIELD_error}, {"vitrine.stream", FIELD_stream},
-	{"vitrine.count", FIELD_count},
+	{"vitrine.count", FIELD_count}, {"vitrine.change", FIELD_change}, {"vitrine.sha256", FIELD_sha256},
+	{"vitrine.sha256_before", FIELD_sha256_before},
 };
 /* clang-format on */
 

@@ -61,6 +61,7 @@ const struct trait trait_table[EVENT_KIND_COUNT] = {
 	[EVENT_checkpoint] = {"Record signed", SEVERITY_INFO, OUTCOME_SUCCESS},
 	[EVENT_secret_give] = {"Secret given", SEVERITY_LOW, OUTCOME_SUCCESS},
 	[EVENT_secret_expire] = {"Secret expired", SEVERITY_INFO, OUTCOME_SUCCESS},
+	[EVENT_file_final] = {"File changed by the session", SEVERITY_INFO, OUTCOME_SUCCESS},
 };
 /* clang-format on */
 

@@ -27,8 +27,35 @@ struct pages {
 	struct reader *reader;
 	uint64_t at; /* number that reader_next gives next, if that is known; 0: it is not */
 	uint64_t clock;
+	uint64_t removed_first, removed_last; /* 0: nothing was removed */
+	struct bytes gap;		      /* in place of them, packed; owned */
 	struct page list[PAGE_COUNT];
 };
+
+/* The first that is given when what was removed is asked for is the gap in its place. */
+static void find_removed(struct pages *p)
+{
+	struct event e;
+	char *packed;
+
+	p->at = 0;
+	if (reader_seek(p->reader, 2) < 0 || reader_next(p->reader, &e) != READER_RECORD ||
+	    !reader_removed(p->reader))
+		return;
+	packed = malloc(codec_bound(&e));
+	if (!packed)
+		return;
+	free((void *)p->gap.data);
+	p->gap = (struct bytes){packed, codec_encode(&e, e.seq, packed)};
+	p->removed_first = event_u64(&e, FIELD_first, 1);
+	p->removed_last = e.seq;
+}
+
+uint64_t pages_removed(const struct pages *p, uint64_t *ret_first)
+{
+	*ret_first = p->removed_first;
+	return p->removed_last;
+}
 
 int pages_open(int dir_fd, struct pages **ret_pages)
 {
@@ -42,6 +69,7 @@ int pages_open(int dir_fd, struct pages **ret_pages)
 		pages_free(p);
 		return r;
 	}
+	find_removed(p);
 	*ret_pages = p;
 	return 0;
 }
@@ -52,6 +80,7 @@ void pages_free(struct pages *p)
 		return;
 	for (size_t i = 0; i < PAGE_COUNT; i++)
 		free(p->list[i].bytes);
+	free((void *)p->gap.data);
 	reader_free(p->reader);
 	free(p);
 }
@@ -105,7 +134,9 @@ static void page_fill(struct pages *p, struct page *page)
 		}
 		if (e.seq >= end)
 			return;
-		if (e.seq >= page->first && page_keep(page, e.seq, reader_payload(p->reader)) < 0)
+		if (e.seq >= page->first &&
+		    page_keep(page, e.seq,
+			      reader_removed(p->reader) ? p->gap : reader_payload(p->reader)) < 0)
 			return;
 		if (e.seq + 1 == end) {
 			p->at = end;
@@ -179,5 +210,6 @@ void pages_refresh(struct pages *p)
 		if (p->list[i].is_open)
 			p->list[i].first = 0;
 	}
+	find_removed(p);
 	p->at = 0;
 }

@@ -22,5 +22,11 @@ bool pages_get(struct pages *p, uint64_t seq, struct event *ret_event, const cha
 /* The number of the last record that is there now; 0: none. Looks into the journal anew. */
 uint64_t pages_last(struct pages *p);
 
+/*
+ * Of what retention removed: the number of the last record, whose place a gap takes, and of the
+ * first. 0: nothing was. As pages_open and pages_refresh found it.
+ */
+uint64_t pages_removed(const struct pages *p, uint64_t *ret_first);
+
 /* Forget what could not be read, and the end: the journal may have grown. */
 void pages_refresh(struct pages *p);

@@ -16,6 +16,11 @@ uint64_t rows_next(const struct screen *s, uint64_t seq)
 {
 	if (s->is_filtered)
 		return numbers_next(&s->filter.found, seq);
+	uint64_t first, removed = pages_removed(s->pages, &first);
+
+	/* All that was removed is one line. */
+	if (seq + 1 >= first && seq + 1 < removed)
+		return removed;
 	return seq < s->last ? seq + 1 : 0;
 }
 
@@ -23,6 +28,10 @@ uint64_t rows_before(const struct screen *s, uint64_t seq)
 {
 	if (s->is_filtered)
 		return numbers_before(&s->filter.found, seq);
+	uint64_t first, removed = pages_removed(s->pages, &first);
+
+	if (seq > first && seq <= removed)
+		return first - 1;
 	return seq > s->last ? s->last : seq > 1 ? seq - 1 : 0;
 }
 

@@ -159,7 +159,7 @@ static void close_descriptor(int *fd)
 	*fd = -1;
 }
 
-static void free_exec(struct recording_exec *exec)
+void recording_free_exec(struct recording_exec *exec)
 {
 	exec_relays_free(exec->relays);
 	json_decref(exec->fields);
@@ -171,9 +171,10 @@ void recording_free(struct recording *r)
 	if (!r)
 		return;
 	for (size_t i = 0; i < RECORDING_EXECS; i++)
-		free_exec(&r->execs[i]);
+		recording_free_exec(&r->execs[i]);
 	recording_leave_ring(r);
 	recording_free_capture(r);
+	recording_drop_end(r);
 	close_descriptor(&r->options.ring_fd);
 	close_descriptor(&r->options.freeze_fd);
 	close_descriptor(&r->options.fanotify_fd);
@@ -239,7 +240,7 @@ bool recording_tick(struct recording *r)
 	recording_look_after_freeze(r);
 	for (size_t i = 0; i < RECORDING_EXECS; i++) {
 		if (r->execs[i].is_closed)
-			free_exec(&r->execs[i]);
+			recording_free_exec(&r->execs[i]);
 		else if (r->execs[i].relays && (!r->waiting_since || r->gave_up))
 			exec_relays_resume(r->execs[i].relays);
 	}
@@ -253,7 +254,8 @@ int recording_sign(struct recording *r, const struct checkpoints_key *key, const
 	return e < 0 ? fail(ret_why, e, "cannot sign the record") : 0;
 }
 
-static int read_fields(struct recording *r, json_t *fields, struct event *e, const char **ret_why)
+int recording_read_fields(struct recording *r, json_t *fields, struct event *e,
+			  const char **ret_why)
 {
 	if (event_from_json(r->arena, fields, e) < 0)
 		return fail(ret_why, -EINVAL, json_arena_error(r->arena));
@@ -265,7 +267,7 @@ int recording_event(struct recording *r, enum event_kind kind, json_t *fields, c
 	recording_drain_ring(r);
 
 	struct event *e = recording_begin(r, kind);
-	int error = read_fields(r, fields, e, ret_why);
+	int error = recording_read_fields(r, fields, e, ret_why);
 	if (error < 0)
 		return error;
 
@@ -340,7 +342,7 @@ int recording_add_exec(struct recording *r, const struct recording_command *comm
 		return -EEXIST;
 	if (!place)
 		return -ENOSPC;
-	free_exec(place);
+	recording_free_exec(place);
 	int e = exec_relays_new(
 		&(struct exec_relays_options){
 			.loop = r->host->loop,
@@ -363,7 +365,7 @@ int recording_add_exec(struct recording *r, const struct recording_command *comm
 	return 0;
 }
 
-static void put_usage(struct event *e, const struct recording_usage *usage)
+void recording_put_usage(struct event *e, const struct recording_usage *usage)
 {
 	if (!event_get(e, FIELD_usage_processes))
 		event_put_u64(e, FIELD_usage_processes, usage->processes);
@@ -384,10 +386,10 @@ static void on_exec_finished(void *context)
 	int error = recording_flush_redaction(r);
 	struct event *e = recording_begin(r, EVENT_exec_end);
 	if (error == 0)
-		error = read_fields(r, exec->fields, e, &why);
+		error = recording_read_fields(r, exec->fields, e, &why);
 	if (error == 0) {
 		event_put_u64(e, FIELD_exec, number);
-		put_usage(e, &exec->usage);
+		recording_put_usage(e, &exec->usage);
 		exec_totals_put(&totals, e);
 		error = recording_emit(r, e);
 	}
@@ -407,7 +409,7 @@ int recording_close_exec(struct recording *r, uint32_t exec, json_t *fields,
 
 	if (!found || exec_relays_is_finishing(found->relays))
 		return fail(ret_why, -ENOENT, "no such command");
-	int e = read_fields(r, fields, recording_begin(r, EVENT_exec_end), ret_why);
+	int e = recording_read_fields(r, fields, recording_begin(r, EVENT_exec_end), ret_why);
 	if (e < 0)
 		return e;
 
@@ -423,124 +425,7 @@ json_t *recording_take_verdict(struct recording *r)
 	return take(r->verdict);
 }
 
-/* ---- the end ---- */
-
-static json_t *counts_of(const struct recording *r, uint64_t *ret_lost)
-{
-	json_t *counts = json_object();
-
-	*ret_lost = 0;
-	for (size_t class = 0; r->account && class < WIRE_CLASS_COUNT; class ++) {
-		struct account_counts c = account_counts(r->account, class);
-
-		json_object_set_new(counts, event_class_names[class],
-				    json_pack("{s:I, s:I, s:I}", "produced", (json_int_t)c.produced,
-					      "journaled", (json_int_t)c.journaled, "lost",
-					      (json_int_t)c.lost));
-		*ret_lost += c.lost;
-	}
-	return counts;
-}
-
-/* Commands whose end was not told before the session's: nothing more of them is relayed. */
-static void drop_execs(struct recording *r)
-{
-	for (size_t i = 0; i < RECORDING_EXECS; i++) {
-		struct recording_exec *exec = &r->execs[i];
-
-		if (!exec->relays)
-			continue;
-		if (!exec->is_closed) {
-			struct exec_totals totals = exec_relays_totals(exec->relays);
-			exec_totals_add(&r->totals, &totals);
-		}
-		free_exec(exec);
-	}
-}
-
-static int finish_capture(struct recording *r)
-{
-	struct event *e = &r->own;
-	int error = r->account ? recording_finish_ring(r) : 0;
-
-	if (error == 0)
-		error = recording_flush_redaction(r);
-	if (error == 0 && redact_summary(r->redactor, e)) {
-		uint64_t boot_ns = clock_ns(CLOCK_BOOTTIME);
-
-		e->boot_ns = boot_ns;
-		e->time_ns = boot_ns + r->host->wall_minus_boot_ns;
-		error = recording_emit(r, e);
-	}
-	return error;
-}
-
-/* What a record that had its end already says of losses. */
-static uint64_t lost_in(const json_t *verdict)
-{
-	json_t *counts = json_object_get(verdict, "counts"), *class;
-	const char *name;
-	uint64_t lost = 0;
-
-	json_object_foreach (counts, name, class)
-		lost += json_integer_value(json_object_get(class, "lost"));
-	return lost;
-}
-
-static int emit_end(struct recording *r, json_t *fields, const json_t *counts)
-{
-	const char *why;
-	char *text = json_dumps(counts, JSON_COMPACT);
-	if (!text)
-		return -ENOMEM;
-
-	struct event *e = recording_begin(r, EVENT_session_end);
-	int error = read_fields(r, fields, e, &why);
-	if (error == 0) {
-		if (r->account) {
-			event_put_text(e, FIELD_counts, text);
-			put_usage(e, &r->usage);
-		}
-		exec_totals_put(&r->totals, e);
-		error = recording_emit(r, e);
-	}
-	free(text);
-	return error;
-}
-
-int recording_close(struct recording *r, json_t *fields, struct recording_end *ret_end,
-		    const char **ret_why)
-{
-	int error = read_fields(r, fields, recording_begin(r, EVENT_session_end), ret_why);
-	if (error < 0)
-		return error;
-
-	struct recording_end end = {0};
-	recording_retry(r);
-	drop_execs(r);
-	if (!r->is_ended) {
-		end.error = -finish_capture(r);
-		end.counts = counts_of(r, &end.lost);
-		error = recording_end_left(r);
-		if (error == 0)
-			error = emit_end(r, fields, end.counts);
-		if (end.error == 0)
-			end.error = -error;
-	} else {
-		end.lost = lost_in(r->verdict);
-	}
-	recording_leave_ring(r);
-
-	if (end.error == 0)
-		end.error = -recording_commit(r);
-	end.records = journal_next_seq(r->journal) - 1; /* they are numbered from 1 */
-	end.journal = take(r->journal);
-	end.fanotify_fd = r->options.fanotify_fd;
-	r->options.fanotify_fd = -1;
-	end.verdict = take(r->verdict);
-	*ret_end = end;
-	return 0;
-}
+/* ---- what it is like ---- */
 
 void recording_gauge(const struct recording *r, struct recording_gauges *sums)
 {
@@ -566,14 +451,4 @@ bool recording_tidy(struct recording *r)
 		return true;
 	r->tidy_ns = now + SECOND_NS;
 	return false;
-}
-
-void recording_seal(struct recording *r)
-{
-	recording_retry(r);
-	drop_execs(r);
-	if (r->account)
-		recording_finish_ring(r);
-	recording_flush_redaction(r);
-	recording_commit(r);
 }

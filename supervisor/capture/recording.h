@@ -63,6 +63,7 @@ struct recording_options {
 	uint64_t output_cap;   /* per command and stream */
 	uint64_t output_limit; /* of all commands; 0: none */
 	const json_t *watch_reads;
+	bool is_explained;		 /* the tree will be held against what records say of it */
 	bool redact_output;		 /* deliver output as the record has it */
 	const json_t *redact_off;	 /* names of rules; NULL: none */
 	struct syscall_changes syscalls; /* of the policy */
@@ -159,9 +160,19 @@ struct recording_end {
 	int fanotify_fd;	 /* owned: the same */
 };
 
-/* Drain to the end, write what is still open, the account and session.end with @fields. 0 or
- * -EINVAL (nothing was written yet). */
-int recording_close(struct recording *r, json_t *fields, struct recording_end *ret_end,
+/* @end, and all that it holds, is the callee's, and so is @r. */
+typedef void recording_closed(void *context, struct recording *r, struct recording_end *end);
+
+/*
+ * The session's processes are dead and vitrine-final looks at its tree, for @seconds at most: what
+ * it tells over @socket (taken over on success) is recorded before the end. 0 or -errno.
+ */
+int recording_look(struct recording *r, int socket, uint64_t seconds, const char **ret_why);
+
+/* Drain to the end, write what is still open, what the tree is like, the account and session.end
+ * with @fields; then @closed is called, maybe before this returns. 0 or -EINVAL (nothing was
+ * written yet, @closed is not called). */
+int recording_close(struct recording *r, json_t *fields, recording_closed *closed, void *context,
 		    const char **ret_why);
 
 /* What it is like now, added to the sums of all. */

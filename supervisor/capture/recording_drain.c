@@ -89,10 +89,24 @@ static void add_usage(struct recording_usage *usage, const struct event *e)
 		usage->write_bytes += event_u64(e, FIELD_bytes_written, 0);
 }
 
+/* Without memory for it nothing is said of what records do not explain. */
+static void explain(struct recording *r, const struct event *e)
+{
+	enum event_class class = kind_table[e->kind].class;
+
+	if (!r->options.is_explained || (class != EVENT_CLASS_file && e->kind != EVENT_net_unix))
+		return;
+	if (r->explained || explained_new(&r->explained) == 0)
+		explained_take(r->explained, e);
+	else
+		r->options.is_explained = false;
+}
+
 static int on_event(void *context, struct event *e)
 {
 	struct recording *r = context;
 
+	explain(r, e);
 	if (e->kind == EVENT_process_fork || e->kind == EVENT_file_modify) {
 		struct recording_exec *exec =
 			recording_find_exec(r, event_u64(e, FIELD_exec, UINT32_MAX));

@@ -5,6 +5,8 @@
 #include "../record/json.h"
 #include "account.h"
 #include "capture.h"
+#include "explained.h"
+#include "final.h"
 #include "join.h"
 #include "recording.h"
 #include "ring.h"
@@ -74,7 +76,23 @@ struct recording {
 	size_t left_count;
 	struct exec_totals totals; /* of the commands that ended */
 	struct recording_usage usage;
+
+	/* Of the tree. */
+	struct explained *explained; /* what records say of it; NULL: none yet */
+	struct final *final;	     /* what it is like at the end; NULL: nobody looks */
+	struct recording_ending *ending;
 };
+
+/* ---- recording.c ---- */
+
+int recording_read_fields(struct recording *r, json_t *fields, struct event *e,
+			  const char **ret_why);
+void recording_put_usage(struct event *e, const struct recording_usage *usage);
+void recording_free_exec(struct recording_exec *exec);
+
+/* ---- recording_end.c ---- */
+
+void recording_drop_end(struct recording *r);
 
 /* NULL if there is none of that number, or it has ended. */
 struct recording_exec *recording_find_exec(struct recording *r, uint32_t exec);

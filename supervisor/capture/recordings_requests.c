@@ -2,12 +2,11 @@
 #include "../../bpf/wire.h"
 #include "../record/cleanup.h"
 #include "call.h"
+#include "secret_list.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-
-#define SECRETS_MAX 1024
 
 static void put_error(json_t *reply, int error, const char *why)
 {
@@ -17,42 +16,13 @@ static void put_error(json_t *reply, int error, const char *why)
 
 /* ---- sessions ---- */
 
-static void free_secrets(struct redact_secret *secrets, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		explicit_bzero((void *)secrets[i].value, secrets[i].size);
-		free((void *)secrets[i].value);
-	}
-	free(secrets);
-}
-
 static int read_secrets(struct call *c, struct redact_secret **ret_secrets, size_t *ret_count)
 {
-	const json_t *list = json_object_get(c->body, "secrets");
-	size_t count = json_array_size(list), i = 0;
-	struct redact_secret *secrets = calloc(count + 1, sizeof(*secrets));
+	int e = secret_list_read(json_object_get(c->body, "secrets"), ret_secrets, ret_count);
 
-	if (!secrets || count > SECRETS_MAX) {
-		free(secrets);
-		return call_refuse(c, -ENOMEM, "too many secrets");
-	}
-	for (; i < count; i++) {
-		const json_t *secret = json_array_get(list, i);
-		char *value = NULL;
-
-		secrets[i].name = json_string_value(json_object_get(secret, "name"));
-		if (!secrets[i].name || control_get_bytes(json_object_get(secret, "value"), &value,
-							  &secrets[i].size) < 0)
-			break;
-		secrets[i].value = value;
-	}
-	if (i < count) {
-		free_secrets(secrets, i);
-		return call_refuse(c, -EINVAL, "a secret has no name or no value");
-	}
-	*ret_secrets = secrets;
-	*ret_count = count;
-	return 0;
+	if (e == -E2BIG)
+		return call_refuse(c, e, "too many secrets");
+	return e < 0 ? call_refuse(c, e, "a secret has no name or no value") : 0;
 }
 
 /* The key that signs the record; without one it goes unsigned. */
@@ -132,6 +102,7 @@ static int read_options(struct call *c, struct recording_options *o)
 	o->on_loss = on_loss;
 	o->output = output;
 	o->watch_reads = json_object_get(c->body, "watch_reads");
+	o->is_explained = json_is_true(json_object_get(c->body, "explain"));
 	o->redact_output = json_is_true(json_object_get(c->body, "redact_output"));
 	o->redact_off = json_object_get(c->body, "redact_off");
 	o->redact_rules = json_object_get(c->body, "redact_rules");
@@ -180,7 +151,7 @@ static int serve_open(struct call *c)
 	options.secrets = secrets;
 	options.secret_count = count;
 	e = recording_new(&c->all->host, &options, &recording, &c->why);
-	free_secrets(secrets, count);
+	secret_list_free(secrets, count);
 	explicit_bzero(seed, sizeof(seed));
 	if (e < 0)
 		return e;
@@ -258,41 +229,67 @@ static void on_journal_closed(void *context, int error, const uint8_t note[HASH_
 }
 
 /* All is in the file, and the ring is let go of: only the disk is still to be waited for. */
-static void tell_closing(struct call *c, int error)
+static void tell_closing(struct recordings *all, const json_t *reply, int error)
 {
-	json_t *told = error ? NULL : json_copy(c->reply);
+	json_t *told = error ? NULL : json_copy((json_t *)reply);
 
 	if (told && json_object_set_new(told, "reply", json_string("closing")) == 0)
-		recordings_send(c->all, told);
+		recordings_send(all, told);
 	else
 		json_decref(told);
 }
 
+static void on_recording_closed(void *context, struct recording *r, struct recording_end *end)
+{
+	struct closing *closing = context;
+	json_t *reply = closing->reply;
+
+	closing->error = end->error;
+	json_object_set_new(reply, "records", json_integer((json_int_t)end->records));
+	json_object_set_new(reply, "lost", json_integer((json_int_t)end->lost));
+	if (end->counts)
+		json_object_set_new(reply, "counts", end->counts);
+	if (end->verdict)
+		json_object_set_new(reply, "verdict", end->verdict);
+	tell_closing(closing->all, reply, end->error);
+	recordings_remove(closing->all, r);
+	recording_free(r);
+	closer_add(closing->all->closer, end->journal, end->fanotify_fd, on_journal_closed,
+		   closing);
+}
+
 static int serve_close(struct call *c)
 {
-	struct recording_end end = {0};
 	json_t *fields = NULL;
 	struct closing *closing = calloc(1, sizeof(*closing));
 	int e = closing ? call_fields(c, &fields) : -ENOMEM;
 
-	if (e == 0)
-		e = recording_close(c->recording, fields, &end, &c->why);
 	if (e < 0) {
 		free(closing);
 		return e;
 	}
-	json_object_set_new(c->reply, "records", json_integer((json_int_t)end.records));
-	json_object_set_new(c->reply, "lost", json_integer((json_int_t)end.lost));
-	if (end.counts)
-		json_object_set_new(c->reply, "counts", end.counts);
-	if (end.verdict)
-		json_object_set_new(c->reply, "verdict", end.verdict);
-	tell_closing(c, end.error);
-	recordings_remove(c->all, c->recording);
-	recording_free(c->recording);
-	*closing = (struct closing){c->all, json_incref(c->reply), end.error};
-	closer_add(c->all->closer, end.journal, end.fanotify_fd, on_journal_closed, closing);
-	return 0;
+	*closing = (struct closing){.all = c->all, .reply = json_incref(c->reply)};
+	e = recording_close(c->recording, fields, on_recording_closed, closing, &c->why);
+	if (e < 0) {
+		json_decref(closing->reply);
+		free(closing);
+	}
+	return e;
+}
+
+/* What vitrine-final tells of the session's tree. */
+static int serve_look(struct call *c)
+{
+	uint64_t seconds = 0;
+	int fd = call_borrow_fd(c, "final");
+	int e = call_number(c, "seconds", UINT32_MAX, 0, &seconds);
+
+	if (e == 0)
+		e = fd < 0 ? call_refuse(c, -EINVAL, "nobody to look")
+			   : recording_look(c->recording, fd, seconds, &c->why);
+	if (e == 0)
+		(void)call_take_fd(c, "final");
+	return e;
 }
 
 /* ---- commands ---- */
@@ -453,6 +450,7 @@ static const struct {
 	{"exec.close", "exec.closed", NEEDS_SESSION, true, serve_exec_close},
 	{"resize", NULL, NEEDS_SESSION, false, serve_resize},
 	{"discard", NULL, NEEDS_SESSION, false, serve_discard},
+	{"look", NULL, NEEDS_SESSION, false, serve_look},
 	{"missed", NULL, NEEDS_SESSION, false, serve_missed},
 	{"close", "closed", NEEDS_SESSION, true, serve_close},
 };

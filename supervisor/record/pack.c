@@ -172,6 +172,21 @@ static int pack_block(struct packer *p, const struct seal *seal)
 	return write_frame(p, FRAME_PACKED, (struct bytes){p->packed, PACKED_HEAD_SIZE + size});
 }
 
+/* In the place of the segment, if that is still there: retention may have removed it meanwhile, and
+ * then it shall not come again. */
+static int take_place(struct packer *p, const char *temporary, const char *name)
+{
+	if (renameat2(p->dir_fd, temporary, p->dir_fd, name, RENAME_EXCHANGE) == 0)
+		return unlinkat(p->dir_fd, temporary, 0) ? -errno : 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -errno;
+	/* Not on this file system: then as well as can be. */
+	if (faccessat(p->dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) ||
+	    renameat(p->dir_fd, temporary, p->dir_fd, name))
+		return -errno;
+	return 0;
+}
+
 static int end(struct packer *p, struct bytes finish)
 {
 	char name[SEGMENT_NAME_SIZE], temporary[SEGMENT_NAME_SIZE];
@@ -183,8 +198,9 @@ static int end(struct packer *p, struct bytes finish)
 		return -errno;
 	segment_name((uint32_t)p->number, "", name);
 	temporary_name(p, temporary);
-	if (renameat(p->dir_fd, temporary, p->dir_fd, name))
-		return -errno;
+	r = take_place(p, temporary, name);
+	if (r)
+		return r;
 	close(take_fd(p->target));
 	segment_free(take(p->source));
 	return 0;

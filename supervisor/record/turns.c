@@ -17,33 +17,53 @@
 
 /* ---- writing ---- */
 
-static int put_base64(FILE *out, const void *data, size_t size)
+static void put_base64(char **at, const void *data, size_t size)
 {
-	cleanup(free) char *text = malloc(BASE64_LENGTH(size) + 1);
-
-	if (!text)
-		return -ENOMEM;
-	base64_encode(data, size, text);
+	base64_encode(data, size, *at);
+	*at += BASE64_LENGTH(size);
 	if (!size)
-		fputc('-', out);
-	return fwrite(text, 1, BASE64_LENGTH(size), out) == BASE64_LENGTH(size) ? 0 : -EIO;
+		*(*at)++ = '-';
+}
+
+char *turns_first_line(struct bytes payload)
+{
+	char *line = malloc(sizeof("first ") + BASE64_LENGTH(payload.size) + 1), *at = line;
+
+	if (!line)
+		return NULL;
+	at = stpcpy(at, "first ");
+	put_base64(&at, payload.data, payload.size);
+	*at = 0;
+	return line;
+}
+
+char *turns_line(const struct merkle_state *state)
+{
+	size_t peaks = state->peak_count * HASH_SIZE, way = state->way_count * HASH_SIZE;
+	size_t room = 40 + BASE64_LENGTH(peaks) + BASE64_LENGTH(way);
+	char *line = malloc(room), *at = line;
+
+	if (!line)
+		return NULL;
+	at += snprintf(at, room, "turn %" PRIu64 " ", state->size);
+	put_base64(&at, state->peaks, peaks);
+	*at++ = ' ';
+	put_base64(&at, state->way, way);
+	*at = 0;
+	return line;
 }
 
 static int put_lines(FILE *out, bool is_new, const struct merkle_state *state, struct bytes first)
 {
-	int r = 0;
+	cleanup(free) char *border = turns_line(state), *begin = turns_first_line(first);
 
-	fputs(is_new ? "first " : "\n", out); /* the line before may have been torn */
+	if (!border || !begin)
+		return -ENOMEM;
 	if (is_new)
-		r = put_base64(out, first.data, first.size);
-	fprintf(out, "%sturn %" PRIu64 " ", is_new ? "\n" : "", state->size);
-	if (r == 0)
-		r = put_base64(out, state->peaks, state->peak_count * HASH_SIZE);
-	fputc(' ', out);
-	if (r == 0)
-		r = put_base64(out, state->way, state->way_count * HASH_SIZE);
-	fputc('\n', out);
-	return r;
+		fprintf(out, "%s\n%s\n", begin, border);
+	else
+		fprintf(out, "\n%s\n", border); /* the line before may have been torn */
+	return 0;
 }
 
 int turns_add(int dir_fd, const struct merkle *tree, struct bytes first)

@@ -15,6 +15,10 @@
 
 #define TURNS_FILE "turns"
 
+/* Both lines without their newline, owned by the caller; NULL: out of memory. */
+char *turns_first_line(struct bytes payload);
+char *turns_line(const struct merkle_state *state);
+
 /* Note the border behind what @tree has; @first is the payload of the first record. 0 or -errno. */
 int turns_add(int dir_fd, const struct merkle *tree, struct bytes first);
 

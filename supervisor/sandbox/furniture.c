@@ -71,13 +71,13 @@ static const struct list {
 	 "agent:x:1000:\n"},
 };
 
-static int write_names(int upper_fd, const struct launch_request *request)
+static int write_names(int base_fd, const struct launch_request *request)
 {
 	uid_t owner = request->uid_base + SESSION_ROOT;
 	char text[512];
 
 	int n = snprintf(text, sizeof(text), "%s\n", request->id);
-	int r = tree_write_file(upper_fd, "etc/hostname", text, (size_t)n, owner);
+	int r = tree_write_file(base_fd, "etc/hostname", text, (size_t)n, owner);
 	if (r < 0)
 		return r;
 
@@ -85,10 +85,10 @@ static int write_names(int upper_fd, const struct launch_request *request)
 		     "127.0.0.1\tlocalhost\n127.0.1.1\t%s\n::1\tlocalhost ip6-localhost "
 		     "ip6-loopback\n",
 		     request->id);
-	r = tree_write_file(upper_fd, "etc/hosts", text, (size_t)n, owner);
+	r = tree_write_file(base_fd, "etc/hosts", text, (size_t)n, owner);
 	if (r < 0)
 		return r;
-	return tree_write_file(upper_fd, "etc/resolv.conf", request->resolv, request->resolv_length,
+	return tree_write_file(base_fd, "etc/resolv.conf", request->resolv, request->resolv_length,
 			       owner);
 }
 
@@ -150,7 +150,7 @@ static bool knows_agent(const char *text, size_t size)
 	return false;
 }
 
-static int complete_list(const struct list *l, int template_fd, int upper_fd, uid_t owner)
+static int complete_list(const struct list *l, int template_fd, int base_fd, uid_t owner)
 {
 	char text[LIST_ROOM + 128] = "";
 	ssize_t n = read_list(template_fd, l->path, text, LIST_ROOM);
@@ -160,17 +160,17 @@ static int complete_list(const struct list *l, int template_fd, int upper_fd, ui
 	if (n < 0)
 		return (int)n;
 	if (n == 0)
-		return tree_write_file(upper_fd, l->path, l->text, strlen(l->text), owner);
+		return tree_write_file(base_fd, l->path, l->text, strlen(l->text), owner);
 	if (knows_agent(text, (size_t)n))
 		return 0;
 	size_t size = (size_t)n;
 	if (text[size - 1] != '\n')
 		text[size++] = '\n';
 	memcpy(text + size, l->line, strlen(l->line));
-	return tree_write_file(upper_fd, l->path, text, size + strlen(l->line), owner);
+	return tree_write_file(base_fd, l->path, text, size + strlen(l->line), owner);
 }
 
-int furniture_make(const struct launch_request *request, int template_fd, int upper_fd)
+int furniture_make(const struct launch_request *request, int template_fd, int base_fd)
 {
 	enum root_kind kind = template_fd < 0 ? OF_HOST : OF_TEMPLATE;
 
@@ -179,24 +179,23 @@ int furniture_make(const struct launch_request *request, int template_fd, int up
 
 		if (!(f->in & kind))
 			continue;
-		int r = tree_make_directory(upper_fd, f->path, f->mode,
+		int r = tree_make_directory(base_fd, f->path, f->mode,
 					    request->uid_base + f->owner);
 		if (r < 0)
 			return r;
 	}
 	if (request->flags & LAUNCH_SECRETS) {
-		int r = tree_make_directory(upper_fd, "run/secrets", 0755, request->uid_base);
+		int r = tree_make_directory(base_fd, "run/secrets", 0755, request->uid_base);
 		if (r < 0)
 			return r;
 	}
 	for (size_t i = 0; i < COUNT(lists); i++) {
 		const struct list *l = &lists[i];
-		int r = kind == OF_HOST
-				? tree_write_file(upper_fd, l->path, l->text, strlen(l->text),
-						  request->uid_base)
-				: complete_list(l, template_fd, upper_fd, request->uid_base);
+		int r = kind == OF_HOST ? tree_write_file(base_fd, l->path, l->text,
+							  strlen(l->text), request->uid_base)
+					: complete_list(l, template_fd, base_fd, request->uid_base);
 		if (r < 0)
 			return r;
 	}
-	return write_names(upper_fd, request);
+	return write_names(base_fd, request);
 }

@@ -7,7 +7,7 @@
 #include "launch.h"
 
 /*
- * Put it into the empty directory @upper_fd, which will be laid over the lower layer. @template_fd
+ * Put it into the empty directory @base_fd, which will be laid over the lower layer. @template_fd
  * is the root of the template, as a mount whose ids are mapped; -1: the host's system. 0 or -errno.
  */
-int furniture_make(const struct launch_request *request, int template_fd, int upper_fd);
+int furniture_make(const struct launch_request *request, int template_fd, int base_fd);

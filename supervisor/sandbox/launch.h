@@ -14,7 +14,7 @@
 
 enum launch_kind {
 	LAUNCH_SKELETON, /* descriptors: mount of a new skeleton. Answer: none */
-	LAUNCH_SESSION,	 /* descriptors: enum launch_fd. Answer: root mount, pidfd of init */
+	LAUNCH_SESSION,	 /* descriptors: enum launch_fd. Answer: enum launch_answer_fd */
 };
 
 enum launch_flag {
@@ -59,8 +59,15 @@ struct launch_answer {
 enum launch_answer_fd {
 	LAUNCH_ANSWER_ROOT,  /* mount of the session's root */
 	LAUNCH_ANSWER_PIDFD, /* of init */
+	LAUNCH_ANSWER_STAGE, /* directory with the layers of the root that are the session's own */
+	LAUNCH_ANSWER_LOWER, /* the layer below: skeleton or template */
 	LAUNCH_ANSWER_COUNT,
 };
+
+#define LAUNCH_ANSWER_NONE                                                                         \
+	{                                                                                          \
+		-1, -1, -1, -1                                                                     \
+	}
 
 /* Ids inside a session. */
 #define SESSION_IDS 65536

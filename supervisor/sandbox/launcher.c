@@ -165,7 +165,8 @@ static void receive_answer(struct launcher *l)
 
 static void expect(struct launcher *l, struct launch *launch)
 {
-	*launch = (struct launch){.is_asked = true, .step = SETUP_launcher, .fds = {-1, -1}};
+	*launch = (struct launch){
+		.is_asked = true, .step = SETUP_launcher, .fds = LAUNCH_ANSWER_NONE};
 	if (l->last)
 		l->last->next = launch;
 	else

@@ -50,10 +50,13 @@ static int start_session(const struct launch_request *request, const struct mess
 	if (r < 0)
 		return r;
 
-	cleanup(close_fd) int root_fd = -1;
-	r = rootfs_make(request, template ? fds->fd[template] : -1, &root_fd, ret_step);
+	struct rootfs root = ROOTFS_NONE;
+	r = rootfs_make(request, template ? fds->fd[template] : -1, &root, ret_step);
 	if (r < 0)
 		return r;
+	ret_fds[LAUNCH_ANSWER_ROOT] = root.mount_fd;
+	ret_fds[LAUNCH_ANSWER_STAGE] = root.stage_fd;
+	ret_fds[LAUNCH_ANSWER_LOWER] = root.lower_fd;
 
 	struct session_start start = {
 		.request = request,
@@ -61,22 +64,18 @@ static int start_session(const struct launch_request *request, const struct mess
 		.control_fd = fds->fd[LAUNCH_FD_CONTROL],
 		.filter_fd = fds->fd[LAUNCH_FD_FILTER],
 		.init_fd = fds->fd[LAUNCH_FD_INIT],
-		.root_fd = root_fd,
+		.root_fd = root.mount_fd,
 		.workspace_fd = workspace ? fds->fd[workspace] : -1,
 		.secrets_fd = secrets ? fds->fd[secrets] : -1,
 		.tasks_fds = fds->fd + next,
 	};
-	r = namespaces_start(&start, ret_pid, &ret_fds[LAUNCH_ANSWER_PIDFD], ret_step);
-	if (r < 0)
-		return r;
-	ret_fds[LAUNCH_ANSWER_ROOT] = take_fd(root_fd);
-	return 0;
+	return namespaces_start(&start, ret_pid, &ret_fds[LAUNCH_ANSWER_PIDFD], ret_step);
 }
 
 static int answer_session(const struct launch_request *request, const struct message_fds *fds)
 {
 	enum setup_step step = SETUP_launcher;
-	int out[LAUNCH_ANSWER_COUNT] = {-1, -1};
+	int out[LAUNCH_ANSWER_COUNT] = LAUNCH_ANSWER_NONE;
 	pid_t pid = 0;
 
 	int r = start_session(request, fds, &pid, out, &step);

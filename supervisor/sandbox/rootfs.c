@@ -10,6 +10,7 @@
 #include "../record/cleanup.h"
 #include "furniture.h"
 #include "mount.h"
+#include "sandbox.h"
 #include "syscalls.h"
 #include "tree.h"
 
@@ -26,6 +27,7 @@
 #define SKELETON "/skeleton"
 #define STAGE "/stage"
 #define TEMPLATE "/template"
+#define FURNISHED STAGE "/" SANDBOX_BASE ":" /* above the lower layer */
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 const char *const rootfs_system_directories[] = {"/usr",   "/bin",   "/sbin",	"/lib",
@@ -164,22 +166,24 @@ int rootfs_set_skeleton(int mount_fd)
 
 static int furnish(const struct launch_request *request, int template_fd)
 {
-	int r = tree_make_directory(AT_FDCWD, STAGE "/upper", 0755, request->uid_base);
+	int r = tree_make_directory(AT_FDCWD, STAGE "/" SANDBOX_UPPER, 0755, request->uid_base);
+	if (r == 0)
+		r = tree_make_directory(AT_FDCWD, STAGE "/" SANDBOX_BASE, 0755, request->uid_base);
 	if (r == 0)
 		r = tree_make_directory(AT_FDCWD, STAGE "/work", 0700, 0);
 	if (r < 0)
 		return r;
 
-	cleanup(close_fd) int fd = open(STAGE "/upper", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup(close_fd) int fd = open(STAGE "/" SANDBOX_BASE, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return fd < 0 ? -errno : furniture_make(request, template_fd, fd);
 }
 
 /* File handles, so that fanotify can report names; without them where the kernel cannot. */
-static int mount_overlay(const char *lower, int *ret_mount_fd)
+static int mount_overlay(const char *layers, int *ret_mount_fd)
 {
 	const struct mount_option options[] = {
-		{"lowerdir", lower},
-		{"upperdir", STAGE "/upper"},
+		{"lowerdir", layers},
+		{"upperdir", STAGE "/" SANDBOX_UPPER},
 		{"workdir", STAGE "/work"},
 		{"xino", "on"},
 		{"index", "on"},
@@ -212,18 +216,44 @@ static int place_upper(const struct launch_request *request)
 	return r < 0 ? r : mount_place(fd, STAGE);
 }
 
+static int open_directory(const char *path, int *ret_fd)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	*ret_fd = fd;
+	return 0;
+}
+
+static int mount_over(const char *lower, const char *layers, struct rootfs *ret_root)
+{
+	cleanup(close_fd) int stage_fd = -1, lower_fd = -1;
+	int r = open_directory(STAGE, &stage_fd);
+
+	if (r == 0)
+		r = open_directory(lower, &lower_fd);
+	if (r == 0)
+		r = mount_overlay(layers, &ret_root->mount_fd);
+	if (r < 0)
+		return r;
+	ret_root->stage_fd = take_fd(stage_fd);
+	ret_root->lower_fd = take_fd(lower_fd);
+	return 0;
+}
+
 /* The template is placed as long as the overlay is mounted: that has a copy of its own. */
-static int mount_over_template(int template_fd, int *ret_mount_fd)
+static int mount_over_template(int template_fd, struct rootfs *ret_root)
 {
 	int r = mount_place(template_fd, TEMPLATE);
 	if (r < 0)
 		return r;
-	r = mount_overlay(TEMPLATE, ret_mount_fd);
+	r = mount_over(TEMPLATE, FURNISHED TEMPLATE, ret_root);
 	umount2(TEMPLATE, MNT_DETACH);
 	return r;
 }
 
-int rootfs_make(const struct launch_request *request, int template_fd, int *ret_mount_fd,
+int rootfs_make(const struct launch_request *request, int template_fd, struct rootfs *ret_root,
 		enum setup_step *ret_step)
 {
 	*ret_step = SETUP_upper;
@@ -234,8 +264,8 @@ int rootfs_make(const struct launch_request *request, int template_fd, int *ret_
 	r = furnish(request, template_fd);
 	if (r == 0) {
 		*ret_step = SETUP_overlay;
-		r = template_fd < 0 ? mount_overlay(SKELETON, ret_mount_fd)
-				    : mount_over_template(template_fd, ret_mount_fd);
+		r = template_fd < 0 ? mount_over(SKELETON, FURNISHED SKELETON, ret_root)
+				    : mount_over_template(template_fd, ret_root);
 	}
 	umount2(STAGE, MNT_DETACH);
 	return r;

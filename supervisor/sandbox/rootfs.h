@@ -22,10 +22,18 @@ int rootfs_prepare(void);
 /* Use this detached mount as the lower layer from now on. */
 int rootfs_set_skeleton(int mount_fd);
 
+/* A root, and what it is made of: descriptors of directories. */
+struct rootfs {
+	int mount_fd; /* its detached mount */
+	int stage_fd; /* the tmpfs that holds SANDBOX_UPPER and SANDBOX_BASE */
+	int lower_fd; /* skeleton or template, with ids as the session has them */
+};
+#define ROOTFS_NONE ((struct rootfs){-1, -1, -1})
+
 /*
  * A new root: overlay of the skeleton, or of the template whose detached mount @template_fd is (-1:
- * none), below an ephemeral upper that is already furnished for the session. *ret_mount_fd is its
- * detached mount. On failure *ret_step says what.
+ * none); above it what furnishes the session, and above that an ephemeral upper that is empty: all
+ * that is ever in it is the session's. On failure *ret_step says what, and nothing is open.
  */
-int rootfs_make(const struct launch_request *request, int template_fd, int *ret_mount_fd,
+int rootfs_make(const struct launch_request *request, int template_fd, struct rootfs *ret_root,
 		enum setup_step *ret_step);

@@ -96,6 +96,9 @@ static struct sandbox *sandbox_new(const struct sandbox_options *options)
 		.freeze_fd = -1,
 		.fanotify_fd = -1,
 		.root_mount_fd = -1,
+		.stage_fd = -1,
+		.lower_fd = -1,
+		.workspace_fd = -1,
 		.uid_base = sandbox_uid_base(options->slot),
 		.uid_count = SESSION_IDS,
 		.upper_bytes = options->upper_bytes ? options->upper_bytes : UPPER_BYTES_DEFAULT,
@@ -104,7 +107,7 @@ static struct sandbox *sandbox_new(const struct sandbox_options *options)
 	};
 	s->limits = LIMITS_NONE;
 	s->workspace.fd = s->template.fd = -1;
-	s->launch = (struct launch){.fds = {-1, -1}};
+	s->launch = (struct launch){.fds = LAUNCH_ANSWER_NONE};
 	s->root_fd = s->control_fd = s->pidfd = s->status_fd = s->wake_fd = -1;
 	for (size_t i = 0; i < INIT_COMMANDS_MAX; i++)
 		s->execs[i] = SANDBOX_EXEC_NONE;
@@ -461,6 +464,9 @@ int sandbox_launched(struct sandbox *s, struct sandbox_error *ret_error)
 	s->info.init_pid = s->launch.pid;
 	s->pidfd = take_fd(s->launch.fds[LAUNCH_ANSWER_PIDFD]);
 	cleanup(close_fd) int root_mount_fd = take_fd(s->launch.fds[LAUNCH_ANSWER_ROOT]);
+	s->info.stage_fd = take_fd(s->launch.fds[LAUNCH_ANSWER_STAGE]);
+	s->info.lower_fd = take_fd(s->launch.fds[LAUNCH_ANSWER_LOWER]);
+	s->info.workspace_fd = take_fd(s->workspace.fd);
 	close_source(&s->workspace);
 	close_source(&s->template);
 	return start_watching(s, root_mount_fd, ret_error);
@@ -580,6 +586,9 @@ void sandbox_free(struct sandbox *s)
 	if (s->info.fanotify_fd >= 0)
 		watch_close(s->info.fanotify_fd);
 	cleanup_close_fd(&s->info.root_mount_fd);
+	cleanup_close_fd(&s->info.stage_fd);
+	cleanup_close_fd(&s->info.lower_fd);
+	cleanup_close_fd(&s->info.workspace_fd);
 	crash_point();
 	limits_close(&s->limits, s->id);
 	if (s->has_limited_exec)

@@ -110,6 +110,10 @@ struct sandbox_error {
 	char text[512];	  /* one line: the value at fault and the mend */
 };
 
+/* Below info.stage_fd: what the session has written, and what it found. */
+#define SANDBOX_UPPER "upper"
+#define SANDBOX_BASE "base"
+
 /* What the rest of vitrined needs to know of a sandbox. Descriptors belong to the sandbox. */
 struct sandbox_info {
 	uint64_t cgroup;   /* id of the session's cgroup (inode number of its directory) */
@@ -119,7 +123,10 @@ struct sandbox_info {
 			    */
 	int root_mount_fd; /* a mount of the session's root, for open_by_handle_at; -1 without
 			      fanotify */
-	pid_t init_pid;	   /* host pid of vitrine-init */
+	int stage_fd; /* directory with SANDBOX_UPPER and SANDBOX_BASE: the layers of its root */
+	int lower_fd; /* the layer below them */
+	int workspace_fd;		    /* what is bound to /workspace; -1: nothing */
+	pid_t init_pid;			    /* host pid of vitrine-init */
 	uint64_t init_dev, init_ino;	    /* file of vitrine-init as st_dev / st_ino */
 	dev_t workspace_dev;		    /* of what is bound to /workspace; 0: nothing */
 	uint64_t upper_bytes, upper_inodes; /* size of the ephemeral upper */

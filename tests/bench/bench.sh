@@ -101,6 +101,35 @@ p=$(median "$work/peer")
 o=$(median "$work/ours")
 echo "$p $o" | awk '{printf "%-44s %9.1f ns  %-22s %9.1f ns  x %.2f  (hold: <= 1.4)\n", "getppid on the host while a session lives", $2, "bare", $1, $2 / $1}'
 
+# What a session leaves: its final tree of 10,000 files, from the end of its command to the end of its record.
+for final in off meta full; do
+	echo "{\"final\": \"$final\"}" >"$work/$final.json"
+done
+# leave FINAL: milliseconds of a session that leaves files of 16 KiB, for each 1,000 of them.
+leave() {
+	"$bin/vitrine" run --quiet --socket "$work/socket" --policy "$work/$1.json" -- /usr/bin/python3 -c '
+data = bytes(16384)
+for i in range(10000):
+    open(f"/tmp/{i}", "wb").write(data)
+'
+	"$bin/vitrine" replay --state "$work/state" --json last --kind exec.end,session.end | python3 -c '
+import json, sys
+first, last = (json.loads(line)["boot_ns"] for line in sys.stdin)
+print((last - first) / 1e7)'
+}
+: >"$work/left.off"
+: >"$work/left.meta"
+: >"$work/left.full"
+i=0
+while [ $i -lt "$rounds" ]; do
+	for final in off meta full; do
+		leave $final >>"$work/left.$final"
+	done
+	i=$((i + 1))
+done
+echo "$(median "$work/left.off") $(median "$work/left.meta") $(median "$work/left.full")" |
+	awk '{printf "%-44s %9.1f ms  %-22s %9.1f ms  (per 1,000 files of 16 KiB)\n", "final tree: told and hashed", $3 - $1, "told", $2 - $1}'
+
 # A session beside one that wants all processors and may have half of one.
 latency_alone() {
 	inside latency 1000

@@ -71,6 +71,40 @@ for form in ("jsonl", "ocsf", "ecs"):
         for path in [p for p in leaves(event) if p not in facts and not p[-1].endswith("_digest")][:: 1 if kind == "file.create" else 9]:
             assert check(seq, json.dumps(bend(event, path))) != 0, (form, kind, path)
             bends += 1
+
+# OTLP, as a collector or its store gives it back; and CEF, as text, behind what a syslog daemon put before it.
+lines = run("export", "--state", state, "last", "--format", "otlp").stdout
+for kind, seq in wanted.items():
+    assert check(seq, lines) == 0, ("otlp", kind)
+    whole, other = (json.loads(l) for l in lines.splitlines()[seq - 1 : seq + 1])
+    event = whole["resourceLogs"][0]["scopeLogs"][0]["logRecords"][0]
+    assert check(seq, json.dumps(whole)) == check(seq, json.dumps(event)) == check(seq, json.dumps([event | {"traceId": "00"}])) == 0, kind
+    assert check(seq, json.dumps(other)) == 1
+    added = copy.deepcopy(event)
+    added["attributes"].append({"key": "k8s.pod", "value": {"stringValue": "x"}})
+    assert check(seq, json.dumps(added)) == 0
+    body = json.loads(event["body"]["stringValue"])
+    for path in list(leaves(body))[:: 1 if kind == "file.create" else 9]:
+        if path[-1].endswith("_digest"):
+            continue
+        assert check(seq, json.dumps(event | {"body": {"stringValue": json.dumps(bend(body, path))}})) == 1, (kind, path)
+        bends += 1
+    for i, attribute in enumerate(event["attributes"]):
+        bent = copy.deepcopy(event)
+        bent["attributes"][i]["value"] = {"stringValue": "bent"}
+        assert attribute["key"].endswith("_digest") or check(seq, json.dumps(bent)) == 1, (kind, attribute)
+    assert check(seq, json.dumps(event | {"severityText": "DEBUG"})) == check(seq, json.dumps(event | {"timeUnixNano": "1"})) == 1
+lines = run("export", "--state", state, "last", "--format", "cef").stdout
+for kind, seq in wanted.items():
+    assert check(seq, lines) == 0, ("cef", kind)
+    line, other = lines.splitlines()[seq - 1 : seq + 1]
+    for returned in ("<134>Nov 30 01:02:03 host " + line + "\r\n", json.dumps({"_raw": line}), json.dumps({"result": {"_raw": line}})):
+        assert check(seq, returned) == 0, (kind, returned)
+    assert check(seq, other) == 1 and check(seq, line.replace("|vitrine|vitrine|", "|other|other|")) != 0
+    for old, new in (("|rt=1", "|rt=2"), (" cs1=", " cs1=0"), ("|" + kind + "|", "|other|"), ('"boot_ns":', '"boot_ns":1'), (" externalId=", " externalId=0"),
+                     (" cs6=", " cs6=1"), (" cat=", " cat=no cat=")):
+        assert old in line and check(seq, line.replace(old, new, 1)) != 0, (kind, old)
+        bends += 1
 assert check(wanted["output"], "not JSON") == 3 and check(wanted["output"], json.dumps([other, other])) == 3
 print(bends, "changes, all seen")
 PYTHON

@@ -98,6 +98,29 @@ static void a_rewrite_that_fails_changes_nothing(void **state)
 	scratch_free(&s);
 }
 
+/* Retention removes a segment while it is compressed: it does not come again. */
+static void a_segment_that_went_stays_away(void **state)
+{
+	struct journal_options options = {
+		.segment_bytes = 16384, .block_bytes = 4096, .compress = true, .compress_least = 1};
+	struct scratch s = scratch_new();
+	struct journal *j = sample_open(&s, &options);
+
+	(void)state;
+	sample_append(j, 1000);
+	assert_int_equal(journal_flush(j, 1), 0);
+	assert_true(journal_tidy(j) && journal_tidy(j));
+	assert_true(scratch_has(&s, "000000.vtj.tmp"));
+	assert_int_equal(unlinkat(s.fd, "000000.vtj", 0), 0);
+	while (journal_tidy(j))
+		;
+	assert_false(scratch_has(&s, "000000.vtj"));
+	assert_false(scratch_has(&s, "000000.vtj.tmp"));
+	assert_true(count_frames(&s, 1, FRAME_PACKED) > 0);
+	assert_int_equal(journal_close(j), 0);
+	scratch_free(&s);
+}
+
 static void a_damaged_segment_is_not_compressed(void **state)
 {
 	struct journal_options options = {.segment_bytes = 4096, .block_bytes = 1024};
@@ -129,6 +152,7 @@ int main(void)
 		cmocka_unit_test(segments_are_compressed),
 		cmocka_unit_test(a_small_segment_is_not_worth_it),
 		cmocka_unit_test(a_rewrite_that_fails_changes_nothing),
+		cmocka_unit_test(a_segment_that_went_stays_away),
 		cmocka_unit_test(a_damaged_segment_is_not_compressed),
 	};
 

@@ -31,7 +31,7 @@ static void a_command_runs_and_ends(void **state)
 	assert_string_equal(
 		fake.calls,
 		"slot create watch ring open session.start secret.give prepare tell-exec sign "
-		"session.ready exec.start exec kill-exec doom exec.end session.end ");
+		"session.ready exec.start exec kill-exec doom exec.end look session.end ");
 	m = read_manifest(b);
 	assert_int_equal(m.state, SESSION_ENDED);
 	assert_string_equal(m.reason, "exit");
@@ -441,7 +441,7 @@ static void all_commands_end_with_their_session(void **state)
 	/* That of 2, which was not started, has its start too; 4 has its end already. */
 	assert_string_equal(
 		fake.calls,
-		"kill-exec kill-exec kill-exec doom exec.end exec.start exec.end exec.end ");
+		"kill-exec kill-exec kill-exec doom exec.end exec.start exec.end exec.end look ");
 	assert_int_equal(give(b, json_object(), &exec, &f), -ESRCH);
 	hear_of(b, RECORDER_EXECED, 2, 0);
 	for (uint32_t i = 4; i >= 1; i--) {

@@ -448,6 +448,10 @@ static void files_of_another_session_are_seen(void **state)
 	host_record(&h, SESSION_B, RECORDS, &small);
 	struct files ours = read_files(&a), theirs = read_files(&b);
 	for (size_t i = 0; i < theirs.count; i++) {
+		/* Of the same records the hashes are the same, too. */
+		if (theirs.list[i].size == ours.list[i].size &&
+		    !memcmp(theirs.list[i].bytes, ours.list[i].bytes, ours.list[i].size))
+			continue;
 		write_files(&a, &ours);
 		scratch_write(&a, theirs.list[i].name, theirs.list[i].bytes, theirs.list[i].size);
 		assert_session(&h, SESSION_A, VERIFY_TAMPERED);
