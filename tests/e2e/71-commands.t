@@ -146,6 +146,16 @@ import json, sys
 print(*{json.loads(line)["argv"][-1] for line in sys.stdin})')"
 check 'show lists them' sh -c "'$bin/vitrine' show --state '$state' '$id' | grep -E '^ +20: sh -c .* 20  exit 20, after'"
 
+n=$(vitrine replay --json --filter 'kind:exec.start columns:100' "$id" | grep -o '"exec":[0-9]*' | cut -d: -f2)
+is 'a cast can be of one of them' '100 40 100' "$(vitrine replay --format asciicast --filter "exec:$n" "$id" | python3 -c '
+import json, sys
+head, *events = [json.loads(line) for line in sys.stdin]
+said = "".join(e[2] for e in events if e[1] == "o")
+print(head["term"]["cols"], said.strip())')"
+check 'show has all of them' sh -c "'$bin/vitrine' show --state '$state' '$id' | grep -q '^commands     1: sh -c'"
+"$bin/vitrine" report --state "$state" --format md -o "$work/report.md" "$id" >"$work/log" 2>&1
+check 'and so has a report' grep -q '^- Commands: 41 given; 1: sh -c' "$work/report.md"
+
 # ---- a session that lives for a command ----
 
 vitrine run --name own -- sh -c 'echo up; while [ ! -e /tmp/go ]; do sleep 0.05; done; exit 4' >"$work/own" 2>/dev/null &
