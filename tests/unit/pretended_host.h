@@ -410,6 +410,12 @@ int recorder_close_exec(struct recorder *r, const char *session, uint32_t exec, 
 	return call("exec.end");
 }
 
+int recorder_look_untouched(struct recorder *r, const char *session)
+{
+	(void)r, (void)session;
+	return call("untouched");
+}
+
 int recorder_look(struct recorder *r, const char *session, const struct recorder_look *look)
 {
 	(void)r, (void)session, (void)look;
