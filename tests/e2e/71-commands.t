@@ -154,7 +154,7 @@ said = "".join(e[2] for e in events if e[1] == "o")
 print(head["term"]["cols"], said.strip())')"
 check 'show has all of them' sh -c "'$bin/vitrine' show --state '$state' '$id' | grep -q '^commands     1: sh -c'"
 "$bin/vitrine" report --state "$state" --format md -o "$work/report.md" "$id" >"$work/log" 2>&1
-check 'and so has a report' grep -q '^- Commands: 41 given; 1: sh -c' "$work/report.md"
+check 'and so has a report' grep -q '^- Commands: .[0-9]* given; 1: sh -c' "$work/report.md"
 
 # ---- a session that lives for a command ----
 
