@@ -36,6 +36,10 @@ struct sock {
 	__u16 sk_type;
 	__u16 sk_protocol;
 	__u8 sk_shutdown;
+	struct {
+		__u32 word; /* of its spin lock: the first in it, whose low byte says that it is
+			       held */
+	} sk_lock;
 };
 
 struct socket {
@@ -89,6 +93,7 @@ struct unix_sock {
 #define SOCK_DGRAM 2
 #define SOCK_RAW 3
 
+#define LOCK_HELD 0xff
 #define SOCK_DONE_BIT 1 /* in sk_flags: the peer's FIN was taken in */
 #define SEND_SHUTDOWN 2
 

@@ -7,6 +7,7 @@
 #include "net.h"
 
 #define PASS 1
+#define INTAKE_TRIES 256 /* some 50 us, where another CPU takes in packet after packet */
 
 static __always_inline struct socket_state *state_of(const struct session_slot *slot,
 						     struct bpf_sock *sk)
@@ -164,16 +165,45 @@ int on_socket_create(struct bpf_sock *ctx)
 	return PASS;
 }
 
+/* Received, and whether the peer's FIN is among them. */
+struct tcp_intake {
+	struct tcp_sock *tp;
+	__u64 bytes;
+	bool has_fin;
+};
+
+static __always_inline bool is_taking_in(struct sock *sk)
+{
+	__u32 word = 0;
+
+	bpf_probe_read_kernel(&word, sizeof(word),
+			      (void *)sk + bpf_core_field_offset(struct sock, sk_lock));
+	return word & LOCK_HELD;
+}
+
+/* Read both as they belong together: another CPU, which holds the socket's lock meanwhile, counts a
+ * FIN first and notes it then. */
+static long read_intake(__u32 index, void *context)
+{
+	struct tcp_intake *intake = context;
+	struct tcp_sock *tp = intake->tp;
+	struct sock *sk = (struct sock *)tp;
+	bool was_busy = is_taking_in(sk);
+
+	intake->bytes = BPF_CORE_READ(tp, bytes_received);
+	intake->has_fin = BPF_CORE_READ(sk, __sk_common.skc_flags) & (1 << SOCK_DONE_BIT);
+	return !was_busy && !is_taking_in(sk) && BPF_CORE_READ(tp, bytes_received) == intake->bytes;
+}
+
 /* Bytes of a TCP connection so far: sent are those given to the network. The kernel counts the
- * peer's FIN as one received. */
-static __always_inline void tcp_bytes(struct sock *sk, __u64 *sent, __u64 *received)
+ * peer's FIN as one received. @tries: 1 where the caller holds the socket's lock. */
+static __always_inline void tcp_bytes(struct sock *sk, __u32 tries, __u64 *sent, __u64 *received)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
-	__u64 in = BPF_CORE_READ(tp, bytes_received);
+	struct tcp_intake intake = {.tp = tp};
 
-	if (in && (BPF_CORE_READ(sk, __sk_common.skc_flags) & (1 << SOCK_DONE_BIT)))
-		in--;
-	*received = in;
+	bpf_loop(tries, read_intake, &intake, 0);
+	*received = intake.bytes - (intake.bytes && intake.has_fin);
 	*sent = BPF_CORE_READ(tp, bytes_sent) - BPF_CORE_READ(tp, bytes_retrans);
 }
 
@@ -201,7 +231,7 @@ static __always_inline __u32 count_bytes(struct sock *sk, struct socket_state *s
 	struct mptcp_sock *mp = (struct mptcp_sock *)sk;
 
 	if (protocol == IPPROTO_TCP) {
-		tcp_bytes(sk, &now_sent, &now_received);
+		tcp_bytes(sk, INTAKE_TRIES, &now_sent, &now_received);
 		now_sent += tcp_waiting(sk);
 	} else if (protocol == IPPROTO_MPTCP) {
 		if (!bpf_core_field_exists(mp->bytes_sent))
@@ -302,7 +332,7 @@ int on_tcp(struct bpf_sock_ops *ctx)
 		tp = bpf_skc_to_tcp_sock(sk);
 		if (ctx->args[1] != BPF_TCP_CLOSE || !state || !tp)
 			break;
-		tcp_bytes((struct sock *)tp, &sent, &received);
+		tcp_bytes((struct sock *)tp, 1, &sent, &received);
 		fold_bytes(state, sent, received);
 		break;
 	}

@@ -165,7 +165,8 @@ typedef void recording_closed(void *context, struct recording *r, struct recordi
 
 /*
  * The session's processes are dead and vitrine-final looks at its tree, for @seconds at most: what
- * it tells over @socket (taken over on success) is recorded before the end. 0 or -errno.
+ * it tells over @socket (taken over on success) is recorded before the end; -1: the tree is as it
+ * was found. 0 or -errno.
  */
 int recording_look(struct recording *r, int socket, uint64_t seconds, const char **ret_why);
 

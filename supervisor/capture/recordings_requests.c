@@ -285,8 +285,9 @@ static int serve_look(struct call *c)
 	int e = call_number(c, "seconds", UINT32_MAX, 0, &seconds);
 
 	if (e == 0)
-		e = fd < 0 ? call_refuse(c, -EINVAL, "nobody to look")
-			   : recording_look(c->recording, fd, seconds, &c->why);
+		e = fd < 0 && !json_is_true(json_object_get(c->body, "untouched"))
+			    ? call_refuse(c, -EINVAL, "nobody to look")
+			    : recording_look(c->recording, fd, seconds, &c->why);
 	if (e == 0)
 		(void)call_take_fd(c, "final");
 	return e;

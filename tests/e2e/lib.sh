@@ -44,7 +44,10 @@ is() {
 	if [ "$2" = "$3" ]; then
 		ok 0 "$1"
 	else
-		printf 'want: %s\nhave: %s\n' "$2" "$3" >"$work/log"
+		# Before what the log has: why a status is not the one that it should be stands there.
+		touch "$work/log"
+		{ printf 'want: %s\nhave: %s\n' "$2" "$3"; cat "$work/log"; } >"$work/log.new"
+		mv "$work/log.new" "$work/log"
 		ok 1 "$1"
 	fi
 }

@@ -174,7 +174,7 @@ static inline void run_command(struct sandbox *s, struct sandbox_command command
 	static uint32_t execs;
 	struct sandbox_error error;
 	uint64_t cgroup;
-	int out[2], master = -1;
+	int out[2];
 
 	free(o->said);
 	*o = (struct outcome){.said = malloc(SAID_MAX)};
@@ -188,7 +188,7 @@ static inline void run_command(struct sandbox *s, struct sandbox_command command
 	command.stdin_fd = null;
 	command.stdout_fd = command.stderr_fd = out[1];
 	assert_int_equal(sandbox_prepare_exec(s, command.exec, &cgroup), 0);
-	if (sandbox_exec(s, &command, &master, &error) < 0)
+	if (sandbox_exec(s, &command, &error) < 0)
 		fail_msg("%s: %s", error.step, error.text);
 	close(out[1]);
 	follow(s, command.exec, out[0], o);

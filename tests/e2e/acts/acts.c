@@ -58,6 +58,8 @@ int main(int argc, char *argv[])
 			acts_flood((int)strtoul(group + 6, NULL, 10));
 		else if (!strncmp(group, "burst=", 6))
 			acts_burst((int)strtoul(group + 6, NULL, 10));
+		else if (!strncmp(group, "closes=", 7))
+			acts_closes((int)strtoul(group + 7, NULL, 10));
 		else if (!strncmp(group, "race=", 5))
 			acts_race((int)strtoul(group + 5, NULL, 10));
 		else

@@ -47,6 +47,7 @@ void acts_cred(void);
 void acts_entry(void);
 void acts_flood(int count);
 void acts_burst(int count);
+void acts_closes(int count);
 void acts_race(int count);
 
 /* Fork; the child runs @body(context) and exits with what it returns. Records fork and exit.
