@@ -525,9 +525,25 @@ static int by_path(const void *a, const void *b)
 	return order ? order : (x->path.size > y->path.size) - (x->path.size < y->path.size);
 }
 
+/* Of what the session found the final tree tells, where acts leave it open. */
+static void correct(struct change *change, const struct final_state *final)
+{
+	bool was_there = strcmp(final->change, "created") != 0;
+
+	change->doubtful = false;
+	change->existed = was_there;
+	if (!was_there &&
+	    (change->outcome == OUTCOME_MODIFIED || change->outcome == OUTCOME_REPLACED))
+		change->outcome = OUTCOME_CREATED;
+	if (was_there && change->outcome == OUTCOME_CREATED)
+		change->outcome = OUTCOME_REPLACED;
+}
+
 static void put_final(struct change *change, const struct final_state *final)
 {
 	change->final = final;
+	if (final->is_judged && final->change)
+		correct(change, final);
 	if (final->now.has_size) {
 		change->has_size = true;
 		change->size = final->now.size;
@@ -553,14 +569,14 @@ int changes_list(const struct changes *c, struct change **ret_list, size_t *ret_
 			continue;
 		list[count] = file->change;
 		list[count].outcome = outcome;
-		if (c->names[i].final != NONE)
-			put_final(&list[count], &c->finals[c->names[i].final]);
 		list[count].path = keymap_key(c->keys, i);
 		list[count].existed = c->names[i].before == BEFORE_YES;
 		list[count].doubtful =
 			c->names[i].before == BEFORE_UNKNOWN && outcome != OUTCOME_TEMPORARY;
 		if (outcome == OUTCOME_RENAMED)
 			list[count].from = keymap_key(c->keys, file->first_name);
+		if (c->names[i].final != NONE)
+			put_final(&list[count], &c->finals[c->names[i].final]);
 		count++;
 	}
 	qsort(list, count, sizeof(*list), by_path);

@@ -50,9 +50,13 @@ static const char *const type_names[] = {
 
 static void write_size_change(const struct change *change, const struct pen *pen)
 {
-	if (!change->has_size || change->type == FILE_DIRECTORY)
+	if (change->type == FILE_DIRECTORY || !(change->has_size || change->has_old_size))
 		return;
 	fputs("  ", pen->out);
+	if (!change->has_size) {
+		write_size(pen->out, change->old_size);
+		return;
+	}
 	if (change->has_old_size && change->old_size != change->size) {
 		write_size(pen->out, change->old_size);
 		fputs(" -> ", pen->out);

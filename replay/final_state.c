@@ -51,6 +51,7 @@ bool final_state_read(const struct event *e, struct final_state *ret_state)
 	s.now.unhashed = word_of(e, FIELD_unhashed, reasons, sizeof(reasons) / sizeof(reasons[0]));
 	s.before.unhashed =
 		word_of(e, FIELD_unhashed_before, reasons, sizeof(reasons) / sizeof(reasons[0]));
+	s.is_judged = event_get(e, FIELD_explained) != NULL;
 	s.is_unexplained = !event_u64(e, FIELD_explained, 1);
 	*ret_state = s;
 	return true;

@@ -20,6 +20,7 @@ struct final_state {
 	const char *change; /* static: the record's word; NULL: one that we do not know */
 	struct final_version now, before;
 	bool is_unexplained; /* no record of the session explains it */
+	bool is_judged;	     /* it is known what was there before, and what explains it */
 };
 
 /* False where @e is no file.final record. */

@@ -113,9 +113,9 @@ const struct row line_rows[EVENT_KIND_COUNT] = {
 		{"", FIELD_name}, {" as ", FIELD_given_as}, {" ", FIELD_path}, {", for ", FIELD_as_user},
 		{", only for ", FIELD_only}, {", gone after ", FIELD_ttl_ns, SHOW_DURATION})},
 	[EVENT_file_final] = {PARTS(
-		{"", FIELD_change, SHOW_VALUE, " "}, FILE_PART, {"  mode ", FIELD_mode, SHOW_OCTAL}, {"  ", FIELD_size_before, SHOW_SIZE, " ->"},
-		{" ", FIELD_size, SHOW_SIZE}, {"  sha256 ", FIELD_sha256}, {", before ", FIELD_sha256_before},
-		{", no hash: ", FIELD_unhashed}, {" -> ", FIELD_target})},
+		{"", FIELD_change, SHOW_VALUE, " "}, FILE_PART, {" -> ", FIELD_target}, {"  mode ", FIELD_mode, SHOW_OCTAL},
+		{", size ", FIELD_size, SHOW_SIZE}, {", sha256 ", FIELD_sha256}, {", no hash: ", FIELD_unhashed},
+		{", was ", FIELD_size_before, SHOW_SIZE}, {", sha256 ", FIELD_sha256_before}, {", no hash: ", FIELD_unhashed_before})},
 	[EVENT_secret_expire] = {STYLE_POLICY, PARTS({"", FIELD_name}, {" ", FIELD_path})},
 };
 /* clang-format on */

@@ -70,5 +70,6 @@ static inline void cleanup_query(struct query **q)
 			"  path:/etc/* not kind:read\n"                                            \
 			"  attack:T1059* or attack:Exfiltration\n"                                 \
 			"  net.dst:10.0.0.0/8 port:443\n"                                          \
-			"  kind:process.exit not exit:0"                                           \
+			"  kind:process.exit not exit:0\n"                                         \
+			"  sha256:e3b0c442* or explained:false"                                    \
 	}

@@ -290,6 +290,14 @@ static int give_to_final(struct recorder *r, int socket)
 	return e < 0 ? e : message_send(r->final.socket, "", 1, &socket, 1);
 }
 
+int recorder_look_untouched(struct recorder *r, const char *session)
+{
+	return send_message(
+		r,
+		json_pack("{s:s, s:s, s:b}", "request", "look", "session", session, "untouched", 1),
+		NULL);
+}
+
 /* A child of vitrine-final's, for this session alone, speaks with the recorder alone. */
 int recorder_look(struct recorder *r, const char *session, const struct recorder_look *o)
 {

@@ -90,7 +90,9 @@ struct recorder_look {
 	int upper_fd, base_fd, lower_fd, root_fd;
 	int workspace_fd; /* -1: none */
 };
-/* Have them looked at, and what is found recorded before the end. */
+/* They are as the session found them; or have them looked at, and what is found recorded before the
+ * end. */
+int recorder_look_untouched(struct recorder *r, const char *session);
 int recorder_look(struct recorder *r, const char *session, const struct recorder_look *look);
 int recorder_missed(struct recorder *r, const char *session, uint64_t count);
 int recorder_close(struct recorder *r, const char *session, json_t *fields);

@@ -312,11 +312,20 @@ static void take_end(struct session_exec *x, const struct sandbox_status *status
 	exec_finish(x);
 }
 
+/* The client's own terminal is held until then. */
+static void take_terminal(struct session_exec *x, int master)
+{
+	recorder_tty(x->session->host->recorder, x->session->manifest.id, x->number, master,
+		     &x->streams);
+	streams_close(&x->streams);
+}
+
 static void take_status(struct session *s, const struct sandbox_status *status)
 {
 	struct verdict gone = {.reason = VERDICT_KILLED,
 			       .text = "the first process of the session ended"};
 	struct session_exec *x = exec_find(s, status->exec);
+	cleanup(close_fd) int master = status->kind == SANDBOX_TERMINAL ? status->tty_fd : -1;
 
 	if (status->kind == SANDBOX_GONE) {
 		session_explain_death(s, NULL, &gone);
@@ -324,6 +333,9 @@ static void take_status(struct session *s, const struct sandbox_status *status)
 		session_finish(s);
 	} else if (status->kind == SANDBOX_STARTED) {
 		phases_mark(s->phases, "started");
+	} else if (status->kind == SANDBOX_TERMINAL) {
+		if (x && x->stage == EXEC_WORKING)
+			take_terminal(x, master);
 	} else if (x && x->stage == EXEC_WORKING) {
 		take_end(x, status);
 	}
@@ -377,6 +389,9 @@ int exec_tell(struct session_exec *x, struct fault *f)
 	crash_point();
 	if (r < 0)
 		return r;
+	r = sandbox_begin_exec(s->sandbox, x->number);
+	if (r < 0)
+		return fault_set(f, r, "sandbox", "sandbox: %s", strerror(-r));
 	const struct recorder_command command = {
 		.exec = x->number,
 		.cgroup = x->cgroup,
@@ -387,7 +402,7 @@ int exec_tell(struct session_exec *x, struct fault *f)
 	return r < 0 ? fault_set(f, r, "record", "record: %s", strerror(-r)) : 0;
 }
 
-static int start_command(struct session_exec *x, int *ret_master)
+static int start_command(struct session_exec *x)
 {
 	const struct exec_request *r = x->request;
 	struct session *s = x->session;
@@ -406,7 +421,7 @@ static int start_command(struct session_exec *x, int *ret_master)
 		.columns = r->columns,
 		.rows = r->rows,
 	};
-	int e = env ? sandbox_exec(s->sandbox, &command, ret_master, &error) : -ENOMEM;
+	int e = env ? sandbox_exec(s->sandbox, &command, &error) : -ENOMEM;
 
 	if (e < 0)
 		session_say_failed(s, &x->verdict, error.step ? error.step : "sandbox", e,
@@ -418,20 +433,18 @@ static int start(struct session_exec *x)
 {
 	struct session *s = x->session;
 	struct recorder *recorder = s->host->recorder;
-	cleanup(close_fd) int master = -1;
 	int r = recorder_event(recorder, s->manifest.id, "exec.start", session_exec_fields(x));
 	if (r < 0) {
 		session_say_failed(s, &x->verdict, "record", r, NULL);
 		return r;
 	}
 	crash_point();
-	r = start_command(x, &master);
+	r = start_command(x);
 	streams_close_session(&x->streams);
 	if (r < 0)
 		return r;
-	if (master >= 0)
-		recorder_tty(recorder, s->manifest.id, x->number, master, &x->streams);
-	streams_close(&x->streams);
+	if (!x->request->tty)
+		streams_close(&x->streams);
 	r = exec_limits_start(x);
 	if (r < 0)
 		session_say_failed(s, &x->verdict, "limits", r, NULL);

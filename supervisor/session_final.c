@@ -9,10 +9,44 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 static int open_layer(int stage_fd, const char *name)
 {
 	return openat(stage_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* Nothing but "." and "..": what else there may be is not read. */
+static bool is_empty(int fd)
+{
+	const long dots = 2 * 24; /* bytes that getdents64(2) gives for them */
+	_Alignas(8) char room[64];
+	long size, sum = 0;
+
+	do {
+		size = syscall(SYS_getdents64, fd, room, sizeof(room));
+		sum += size;
+	} while (size > 0 && sum <= dots);
+	return size == 0 && sum == dots;
+}
+
+/* Of a session that has changed nothing there is nothing to look at. */
+static int tell_recorder(struct session *s, int upper_fd, int base_fd)
+{
+	const struct sandbox_info *info = sandbox_info(s->sandbox);
+	const struct recorder_look look = {
+		.policy = &s->request.policy,
+		.secrets = &s->request.secrets,
+		.upper_fd = upper_fd,
+		.base_fd = base_fd,
+		.lower_fd = info->lower_fd,
+		.root_fd = info->root_mount_fd,
+		.workspace_fd = info->workspace_fd,
+	};
+
+	if (info->workspace_fd < 0 && is_empty(upper_fd))
+		return recorder_look_untouched(s->host->recorder, s->manifest.id);
+	return recorder_look(s->host->recorder, s->manifest.id, &look);
 }
 
 void session_look(struct session *s)
@@ -24,16 +58,7 @@ void session_look(struct session *s)
 		return;
 	upper = open_layer(info->stage_fd, SANDBOX_UPPER);
 	base = open_layer(info->stage_fd, SANDBOX_BASE);
-	const struct recorder_look look = {
-		.policy = &s->request.policy,
-		.secrets = &s->request.secrets,
-		.upper_fd = upper,
-		.base_fd = base,
-		.lower_fd = info->lower_fd,
-		.root_fd = info->root_mount_fd,
-		.workspace_fd = info->workspace_fd,
-	};
-	int r = recorder_look(s->host->recorder, s->manifest.id, &look);
+	int r = tell_recorder(s, upper, base);
 	if (r < 0)
 		log_write(&s->host->log, LOG_LEVEL_ERROR,
 			  "session %s: nobody looks at its final tree: %s", s->manifest.id,

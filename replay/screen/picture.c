@@ -23,7 +23,8 @@ struct picture {
 	VTerm *terminal;
 	VTermScreen *screen;
 	int rows, columns;
-	uint64_t seq; /* last record that was fed */
+	uint64_t seq;  /* last record that was fed */
+	uint64_t exec; /* command whose terminal it is */
 	bool left_out;
 };
 
@@ -97,7 +98,7 @@ static void take(struct picture *p, struct pages *pages, uint64_t seq)
 	struct event e;
 
 	p->seq = seq;
-	if (!pages_get(pages, seq, &e, NULL))
+	if (!pages_get(pages, seq, &e, NULL) || event_u64(&e, FIELD_exec, 0) != p->exec)
 		return;
 	if (event_get(&e, FIELD_rows))
 		resize(p, &e);
@@ -131,13 +132,23 @@ static bool is_far(const struct numbers *streams, uint64_t from, uint64_t to)
 	return true;
 }
 
+/* Whose terminal is shown at @seq: that of the command whose stream is the last one there. */
+static uint64_t exec_at(struct pages *pages, const struct numbers *streams, uint64_t seq)
+{
+	uint64_t last = numbers_before(streams, seq + 1);
+	struct event e;
+
+	return last && pages_get(pages, last, &e, NULL) ? event_u64(&e, FIELD_exec, 0) : 0;
+}
+
 bool picture_step(struct picture *p, struct pages *pages, const struct numbers *streams,
 		  uint64_t seq, uint64_t budget_ns)
 {
-	uint64_t end = monotonic_ns() + budget_ns, next;
+	uint64_t end = monotonic_ns() + budget_ns, next, exec = exec_at(pages, streams, seq);
 
-	if (p->seq > seq || is_far(streams, p->seq, seq)) {
+	if (p->seq > seq || p->exec != exec || is_far(streams, p->seq, seq)) {
 		begin_anew(p);
+		p->exec = exec;
 		p->seq = start_for(p, pages, streams, seq);
 	}
 	while ((next = numbers_next(streams, p->seq)) && next <= seq) {

@@ -73,7 +73,7 @@ int final_new(const struct final_options *options, struct final **ret_final)
 	f->path_room = PATH_SHOWN;
 	f->path = malloc(f->path_room);
 	if (!f->unexplained || !f->places || !f->path ||
-	    fcntl(options->socket, F_SETFL, O_NONBLOCK) < 0) {
+	    (options->socket >= 0 && fcntl(options->socket, F_SETFL, O_NONBLOCK) < 0)) {
 		f->options.socket = -1;
 		final_free(f);
 		return -ENOMEM;
@@ -391,17 +391,21 @@ static int looked_at(struct final *f, struct final_packet *p, struct bytes targe
 
 /* ---- packets ---- */
 
+/* Of what was left out nothing can be missing. */
+static void look_for_missing(struct final *f)
+{
+	const struct final_totals *t = &f->totals;
+
+	if (f->options.explained && !t->untold && !t->too_deep && !t->unreadable && !t->out_of_time)
+		explained_missing(f->options.explained, on_missing, f);
+}
+
 static int walked(struct final *f, const char *tail, size_t size)
 {
-	uint64_t untold = f->totals.untold;
-
 	if (size != sizeof(f->totals))
 		return -EBADMSG;
 	memcpy(&f->totals, tail, sizeof(f->totals));
-	f->totals.untold += untold;
-	if (f->options.explained && !f->totals.untold && !f->totals.too_deep &&
-	    !f->totals.unreadable && !f->totals.out_of_time)
-		explained_missing(f->options.explained, on_missing, f);
+	look_for_missing(f);
 	f->state = FINAL_LOOKING;
 	list_looks(f);
 	return ask_next(f);
@@ -479,6 +483,11 @@ void final_read(struct final *f, final_done *done, void *context)
 {
 	f->done = done;
 	f->context = context;
+	if (f->options.socket < 0) {
+		look_for_missing(f);
+		end(f, FINAL_DONE);
+		return;
+	}
 	f->state = FINAL_WALKING;
 	int r = take_packets(f);
 	if (r != -EAGAIN) {

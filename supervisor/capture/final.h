@@ -18,7 +18,7 @@ struct final_options {
 	struct explained *explained; /* what its records say; borrowed; NULL: is not known */
 	uint32_t uid_base, uid_count;
 	uint64_t seconds; /* that vitrine-final may take */
-	int socket;	  /* to it; taken over on success */
+	int socket; /* to it; taken over on success; -1: there is nothing in the tree to tell */
 };
 
 int final_new(const struct final_options *options, struct final **ret_final);

@@ -26,10 +26,12 @@
 #include <sys/capability.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #define SOCKET_FD 3
 #define NOBODY 65534
+#define DESCRIPTORS (4 * SURVEY_DEPTH_MAX + 64)
 #define EMPTY_ROOT "/proc/self/fdinfo" /* of this process; nothing can be made in it */
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -53,6 +55,18 @@ static int keep_one_capability(void)
 	if (caps)
 		cap_free(caps);
 	return r;
+}
+
+/* A deep tree takes up to four descriptors for each level; where there are less it is told as far
+ * as they last. */
+static void take_descriptors(void)
+{
+	struct rlimit limit = {DESCRIPTORS, DESCRIPTORS};
+
+	if (setrlimit(RLIMIT_NOFILE, &limit) == 0 || getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 static int drop_privileges(void)
@@ -335,6 +349,7 @@ int main(void)
 	signal(SIGINT, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGCHLD, SIG_IGN); /* children are not waited for */
+	take_descriptors();
 	int r = fcntl(SOCKET_FD, F_SETFL, 0) < 0 ? -errno : drop_privileges();
 	if (r == 0 && !IS_SANITIZED)
 		r = load_filter();

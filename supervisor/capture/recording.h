@@ -156,8 +156,8 @@ struct recording_end {
 	json_t *counts;	 /* owned */
 	json_t *verdict; /* owned; fields of session.end as written; NULL if it could not be */
 	int error;	 /* 0, or the errno for which the journal is not whole */
-	struct journal *journal; /* owned: to be closed, which may take long */
-	int fanotify_fd;	 /* owned: the same */
+	struct journal *journal;	/* owned: to be closed, which may take long */
+	int fanotify_fd, root_mount_fd; /* owned: the same */
 };
 
 /* @end, and all that it holds, is the callee's, and so is @r. */
@@ -165,7 +165,8 @@ typedef void recording_closed(void *context, struct recording *r, struct recordi
 
 /*
  * The session's processes are dead and vitrine-final looks at its tree, for @seconds at most: what
- * it tells over @socket (taken over on success) is recorded before the end. 0 or -errno.
+ * it tells over @socket (taken over on success) is recorded before the end; -1: the tree is as it
+ * was found. 0 or -errno.
  */
 int recording_look(struct recording *r, int socket, uint64_t seconds, const char **ret_why);
 

@@ -254,8 +254,8 @@ static void on_recording_closed(void *context, struct recording *r, struct recor
 	tell_closing(closing->all, reply, end->error);
 	recordings_remove(closing->all, r);
 	recording_free(r);
-	closer_add(closing->all->closer, end->journal, end->fanotify_fd, on_journal_closed,
-		   closing);
+	const struct closer_load load = {end->journal, end->fanotify_fd, end->root_mount_fd};
+	closer_add(closing->all->closer, &load, on_journal_closed, closing);
 }
 
 static int serve_close(struct call *c)
@@ -285,8 +285,9 @@ static int serve_look(struct call *c)
 	int e = call_number(c, "seconds", UINT32_MAX, 0, &seconds);
 
 	if (e == 0)
-		e = fd < 0 ? call_refuse(c, -EINVAL, "nobody to look")
-			   : recording_look(c->recording, fd, seconds, &c->why);
+		e = fd < 0 && !json_is_true(json_object_get(c->body, "untouched"))
+			    ? call_refuse(c, -EINVAL, "nobody to look")
+			    : recording_look(c->recording, fd, seconds, &c->why);
 	if (e == 0)
 		(void)call_take_fd(c, "final");
 	return e;

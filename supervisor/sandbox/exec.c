@@ -12,13 +12,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <termios.h>
 
-#define TERMINAL_TIMEOUT_MS 10000
 #define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
 static struct sandbox_exec *find_exec(const struct sandbox *s, uint32_t exec)
@@ -62,6 +60,23 @@ int sandbox_limit_exec(struct sandbox *s, uint32_t exec, const struct sandbox_li
 				    limits, &e->limits, why);
 
 	return r < 0 ? sandbox_fail(ret_error, SETUP_limits, r, "%s", why) : 0;
+}
+
+int sandbox_begin_exec(struct sandbox *s, uint32_t exec)
+{
+	struct init_request request = {.kind = INIT_BEGIN, .exec = exec};
+	struct sandbox_exec *e = exec ? find_exec(s, exec) : NULL;
+	int fds[INIT_BEGIN_CGROUPS + SANDBOX_CONTROLLERS];
+
+	if (!e)
+		return -ENOENT;
+	if (e->asked)
+		return 0;
+	fds[INIT_BEGIN_CGROUP] = e->cgroup_fd;
+	size_t count = INIT_BEGIN_CGROUPS + limits_tasks(&e->limits, fds + INIT_BEGIN_CGROUPS);
+	int r = message_send(s->control_fd, &request, sizeof(request), fds, count);
+	e->asked = r == 0;
+	return r;
 }
 
 static size_t strings_bytes(const char *const *strings, uint32_t *ret_count)
@@ -150,6 +165,7 @@ static void fill_status(struct sandbox *s, const struct init_report *report,
 		.wait_status = report->wait_status,
 		.error = report->error,
 		.step = setup_step_name(report->step),
+		.tty_fd = -1,
 		.cpu_ns = report->cpu_ns,
 		.memory_peak = report->memory_peak,
 	};
@@ -167,53 +183,7 @@ static bool is_status(const struct init_report *report)
 	       report->kind == INIT_EXITED;
 }
 
-static int keep_status(struct sandbox *s, const struct init_report *report)
-{
-	if (s->status_count == STATUSES_MAX)
-		return -ENOSPC;
-	if (s->status_count == 0 && eventfd_write(s->wake_fd, 1) < 0)
-		return -errno;
-
-	fill_status(s, report, &s->statuses[(s->status_first + s->status_count) % STATUSES_MAX]);
-	s->status_count++;
-	return 0;
-}
-
-/* The command's process makes its terminal first of all. Statuses of others are kept meanwhile. */
-static int wait_terminal(struct sandbox *s, struct sandbox_exec *e, int *ret_master,
-			 struct sandbox_error *ret_error)
-{
-	for (;;) {
-		cleanup(close_fd) int fd = -1;
-		struct init_report report;
-
-		int r = sandbox_report(s, TERMINAL_TIMEOUT_MS, &report, &fd);
-		if (r == -EAGAIN)
-			continue;
-		if (r < 0)
-			return sandbox_fail(ret_error, SETUP_terminal, r, "no word from init");
-
-		bool ours = report.exec == e->exec;
-		if (ours && report.kind == INIT_FAILED) {
-			e->ended = true;
-			return sandbox_fail(ret_error, report.step, -report.error, "%s", "");
-		}
-		if (ours && report.kind == INIT_TERMINAL && fd >= 0) {
-			e->tty_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-			if (e->tty_fd < 0)
-				return sandbox_fail(ret_error, SETUP_terminal, -errno, "%s", "");
-			*ret_master = take_fd(fd);
-			return 0;
-		}
-		if (is_status(&report)) {
-			r = keep_status(s, &report);
-			if (r < 0)
-				return sandbox_fail(ret_error, SETUP_terminal, r, "%s", "");
-		}
-	}
-}
-
-int sandbox_exec(struct sandbox *s, const struct sandbox_command *command, int *ret_tty_master,
+int sandbox_exec(struct sandbox *s, const struct sandbox_command *command,
 		 struct sandbox_error *ret_error)
 {
 	struct sandbox_exec *e = command->exec ? find_exec(s, command->exec) : NULL;
@@ -234,59 +204,65 @@ int sandbox_exec(struct sandbox *s, const struct sandbox_command *command, int *
 					   : s->limits.asked.file_size_bytes,
 	};
 	cleanup(close_fd) int payload = -1;
-	int r = make_payload(command, &request, &payload);
+	int r = sandbox_begin_exec(s, command->exec);
+	if (r == 0)
+		r = make_payload(command, &request, &payload);
 	if (r < 0)
 		return sandbox_fail(ret_error, SETUP_start, r, "%s", "");
 
-	int fds[INIT_EXEC_COUNT + SANDBOX_CONTROLLERS] = {
-		[INIT_EXEC_PAYLOAD] = payload,		 [INIT_EXEC_CGROUP] = e->cgroup_fd,
-		[INIT_EXEC_STDIN] = command->stdin_fd,	 [INIT_EXEC_STDOUT] = command->stdout_fd,
+	const int fds[INIT_EXEC_COUNT] = {
+		[INIT_EXEC_PAYLOAD] = payload,
+		[INIT_EXEC_STDIN] = command->stdin_fd,
+		[INIT_EXEC_STDOUT] = command->stdout_fd,
 		[INIT_EXEC_STDERR] = command->stderr_fd,
 	};
-	size_t count = command->tty ? INIT_EXEC_STDIN : INIT_EXEC_COUNT;
-	request.tasks = (uint32_t)limits_tasks(&e->limits, fds + count);
-	r = message_send(s->control_fd, &request, sizeof(request), fds, count + request.tasks);
+	r = message_send(s->control_fd, &request, sizeof(request), fds,
+			 command->tty ? INIT_EXEC_STDIN : INIT_EXEC_COUNT);
 	if (r < 0)
 		return sandbox_fail(ret_error, SETUP_start, r, "%s", "");
 	crash_point();
-	e->asked = true;
-	if (command->tty)
-		return wait_terminal(s, e, ret_tty_master, ret_error);
-	*ret_tty_master = -1;
 	return 0;
 }
 
-static int take_kept(struct sandbox *s, struct sandbox_status *ret_status)
+/* Our own copy is for its size. */
+static int take_terminal(struct sandbox *s, const struct init_report *report, int *fd,
+			 struct sandbox_status *ret_status)
 {
-	eventfd_t drained;
+	struct sandbox_exec *e = report->exec ? find_exec(s, report->exec) : NULL;
 
-	*ret_status = s->statuses[s->status_first];
-	s->status_first = (s->status_first + 1) % STATUSES_MAX;
-	if (--s->status_count == 0)
-		eventfd_read(s->wake_fd, &drained);
+	if (!e || *fd < 0)
+		return 0;
+	e->tty_fd = fcntl(*fd, F_DUPFD_CLOEXEC, 0);
+	if (e->tty_fd < 0)
+		return -errno;
+	*ret_status = (struct sandbox_status){
+		.kind = SANDBOX_TERMINAL,
+		.exec = report->exec,
+		.tty_fd = take_fd(*fd),
+	};
 	return 1;
 }
 
 int sandbox_next_status(struct sandbox *s, struct sandbox_status *ret_status)
 {
-	if (s->status_count > 0)
-		return take_kept(s, ret_status);
-
 	for (;;) {
+		cleanup(close_fd) int fd = -1;
 		struct init_report report;
 
 		if (s->gone)
 			return 0;
-		int r = sandbox_report(s, 0, &report, NULL);
+		int r = sandbox_report(s, 0, &report, &fd);
 		if (r == -ETIMEDOUT || r == -EAGAIN)
 			return 0;
 		if (r == -ECONNRESET) {
 			s->gone = true;
 			epoll_ctl(s->status_fd, EPOLL_CTL_DEL, s->control_fd, NULL);
-			*ret_status = (struct sandbox_status){.kind = SANDBOX_GONE};
+			*ret_status = (struct sandbox_status){.kind = SANDBOX_GONE, .tty_fd = -1};
 			return 1;
 		}
-		if (r < 0)
+		if (r == 0 && report.kind == INIT_TERMINAL)
+			r = take_terminal(s, &report, &fd, ret_status);
+		if (r != 0)
 			return r;
 		if (is_status(&report)) {
 			fill_status(s, &report, ret_status);

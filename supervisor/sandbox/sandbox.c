@@ -11,6 +11,7 @@
 #include "mount.h"
 #include "phases.h"
 #include "sandbox_state.h"
+#include "slow_close.h"
 #include "watch.h"
 
 #include <ctype.h>
@@ -20,7 +21,6 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -108,7 +108,7 @@ static struct sandbox *sandbox_new(const struct sandbox_options *options)
 	s->limits = LIMITS_NONE;
 	s->workspace.fd = s->template.fd = -1;
 	s->launch = (struct launch){.fds = LAUNCH_ANSWER_NONE};
-	s->root_fd = s->control_fd = s->pidfd = s->status_fd = s->wake_fd = -1;
+	s->root_fd = s->control_fd = s->pidfd = s->status_fd = -1;
 	for (size_t i = 0; i < INIT_COMMANDS_MAX; i++)
 		s->execs[i] = SANDBOX_EXEC_NONE;
 	strncpy(s->id, options->id, sizeof(s->id) - 1);
@@ -330,10 +330,7 @@ static int make_status_fd(struct sandbox *s)
 	struct epoll_event event = {.events = EPOLLIN};
 
 	s->status_fd = epoll_create1(EPOLL_CLOEXEC);
-	s->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (s->status_fd < 0 || s->wake_fd < 0 ||
-	    epoll_ctl(s->status_fd, EPOLL_CTL_ADD, s->control_fd, &event) < 0 ||
-	    epoll_ctl(s->status_fd, EPOLL_CTL_ADD, s->wake_fd, &event) < 0)
+	if (s->status_fd < 0 || epoll_ctl(s->status_fd, EPOLL_CTL_ADD, s->control_fd, &event) < 0)
 		return -errno;
 	return 0;
 }
@@ -577,17 +574,14 @@ void sandbox_free(struct sandbox *s)
 	for (size_t i = 0; i < INIT_COMMANDS_MAX; i++)
 		sandbox_exec_close(&s->execs[i]);
 	cleanup_close_fd(&s->status_fd);
-	cleanup_close_fd(&s->wake_fd);
 	cleanup_close_fd(&s->control_fd);
 	cleanup_close_fd(&s->pidfd);
 	cleanup_close_fd(&s->root_fd);
 	cleanup_close_fd(&s->info.cgroup_fd);
 	cleanup_close_fd(&s->info.freeze_fd);
-	if (s->info.fanotify_fd >= 0)
-		watch_close(s->info.fanotify_fd);
-	cleanup_close_fd(&s->info.root_mount_fd);
-	cleanup_close_fd(&s->info.stage_fd);
-	cleanup_close_fd(&s->info.lower_fd);
+	const int slow[] = {s->info.fanotify_fd, s->info.root_mount_fd, s->info.stage_fd,
+			    s->info.lower_fd};
+	slow_close(slow, sizeof(slow) / sizeof(slow[0]));
 	cleanup_close_fd(&s->info.workspace_fd);
 	crash_point();
 	limits_close(&s->limits, s->id);

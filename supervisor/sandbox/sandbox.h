@@ -180,11 +180,18 @@ int sandbox_limit_exec(struct sandbox *s, uint32_t exec, const struct sandbox_li
 		       struct sandbox_error *ret_error);
 
 /*
- * Ask pid 1 to start a prepared command; the answer comes as a status. With tty the master of a new
- * pty of the session's own devpts arrives in @ret_tty_master (owned by the caller), else it is -1.
- * 0 or -errno.
+ * Have pid 1 make the process of a prepared command, which waits for what to execute; sandbox_exec
+ * does that too where it was not done. The sensors have to watch the session by then: what
+ * processes they saw no birth of does is the session's own. 0 or -errno.
  */
-int sandbox_exec(struct sandbox *s, const struct sandbox_command *command, int *ret_tty_master,
+int sandbox_begin_exec(struct sandbox *s, uint32_t exec);
+
+/*
+ * Ask pid 1 to start a prepared command; the answer comes as a status. With tty the master of a new
+ * pty of the session's own devpts does, first of all: processes of the session may hold that up, so
+ * nobody waits for it. 0 or -errno.
+ */
+int sandbox_exec(struct sandbox *s, const struct sandbox_command *command,
 		 struct sandbox_error *ret_error);
 
 enum sandbox_status_kind {
@@ -193,6 +200,7 @@ enum sandbox_status_kind {
 			  */
 	SANDBOX_EXITED,	 /* the command's first process ended; others may live in its cgroup */
 	SANDBOX_GONE,	 /* pid 1 ended: the sandbox is dead */
+	SANDBOX_TERMINAL, /* tty_fd is the master of the command's terminal */
 };
 struct sandbox_status {
 	enum sandbox_status_kind kind;
@@ -204,6 +212,7 @@ struct sandbox_status {
 				 itself could not be run */
 	uint64_t cpu_ns;      /* rusage of the command's tree as far as it was reaped */
 	uint64_t memory_peak; /* bytes */
+	int tty_fd;	      /* owned by the caller; -1: none */
 };
 /* Becomes readable when a status is there. */
 int sandbox_status_fd(const struct sandbox *s);

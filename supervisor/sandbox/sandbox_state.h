@@ -13,8 +13,6 @@
 #define SANDBOX_EXEC_NONE                                                                          \
 	((struct sandbox_exec){.cgroup_fd = -1, .tty_fd = -1, .limits = LIMITS_NONE})
 
-#define STATUSES_MAX (2 * INIT_COMMANDS_MAX + 2)
-
 struct sandbox_exec {
 	uint32_t exec; /* 0: the place is free */
 	int cgroup_fd;
@@ -37,8 +35,7 @@ struct sandbox {
 	int root_fd;	/* the daemon's cgroup */
 	int control_fd; /* to init */
 	int pidfd;	/* of init */
-	int status_fd;	/* epoll: control_fd and wake_fd */
-	int wake_fd;	/* eventfd: readable while statuses are kept */
+	int status_fd;	/* epoll: control_fd, until init is gone */
 	struct launcher *launcher;
 	struct launch launch;			   /* while it is made */
 	struct sandbox_source workspace, template; /* likewise */
@@ -49,8 +46,6 @@ struct sandbox {
 	uint64_t ended_hits[SANDBOX_CONTROLLERS]; /* of limits of commands that are gone */
 	bool made_cgroup, gone;
 	struct sandbox_exec execs[INIT_COMMANDS_MAX];
-	struct sandbox_status statuses[STATUSES_MAX]; /* kept while an answer was waited for */
-	size_t status_first, status_count;
 };
 
 /* Fill @ret_error: @r is -errno, what follows names the value at fault. Returns @r. */

@@ -1,7 +1,8 @@
 #!/bin/sh
 # launch.sh BIN TESTS [ROUNDS]: from the start of `vitrine run -- /bin/true` to its end, when the verdict is told and the
 # ground is cleaned, through a running daemon; cold and from the pool, with 1, 50 and 500 sessions alive; beside fork+exec,
-# bubblewrap, crun and runc, by turns. Then the phases of a session. Run by `make bench-launch`, as root.
+# bubblewrap, crun and runc, by turns. Then the phases of a session, and another command in a session that is alive, beside
+# what enters a container that is. Run by `make bench-launch`, as root.
 set -eu
 bin=$1
 tests=$2
@@ -9,7 +10,11 @@ rounds=${3:-40}
 work=$(mktemp -d /tmp/vitrine-launch.XXXXXX)
 daemon=
 holders=
+containers=
 finish() {
+	for runtime in $containers; do
+		"$runtime" delete --force "vitrine-bench-alive-$runtime" >/dev/null 2>&1 || :
+	done
 	# shellcheck disable=SC2086
 	[ -z "$holders" ] || kill $holders 2>/dev/null || :
 	[ -z "$daemon" ] || { kill "$daemon"; wait "$daemon"; } 2>/dev/null || :
@@ -80,6 +85,14 @@ bundle() {
 		{ echo "$1: not measured ($(tail -n 1 "$work/why" | cut -c1-90))"; return 1; }
 }
 
+# One that stays alive, for other commands to come into.
+keep() {
+	mkdir "$work/alive-$1"
+	sed 's|"/bin/true"|"/bin/sleep", "100000"|' "$work/$1/config.json" >"$work/alive-$1/config.json"
+	containers="$containers $1"
+	inside "$1" run --detach --bundle "$work/alive-$1" "vitrine-bench-alive-$1" >/dev/null 2>"$work/why" </dev/null
+}
+
 # compare TITLE NAME COMMAND NAME COMMAND ...: the second is what the others are compared with.
 compare() {
 	title=$1
@@ -97,10 +110,10 @@ compare() {
 		set -- "$@" "$command"
 	done <"$work/commands"
 	inside "$tests/bench-launch" "$rounds" 10 "$@" >"$work/times"
-	paste -d '|' "$work/names" "$work/times" | awk -F'[| ]' '
+	paste -d '|' "$work/names" "$work/times" | awk -F'[| ]' -v peer="${peer:-bwrap}" '
 		{name[NR] = $0; sub(/\|.*/, "", name[NR]); split(substr($0, length(name[NR]) + 2), t, " "); p50[NR] = t[1]; p90[NR] = t[2]; p99[NR] = t[3]}
 		END {for (i = 1; i <= NR; i++)
-			printf "  %-32s p50 %8.2f ms  p90 %8.2f  p99 %8.2f   x bwrap %5.2f\n", name[i], p50[i] / 1e3, p90[i] / 1e3, p99[i] / 1e3, p50[i] / p50[2]}'
+			printf "  %-32s p50 %8.2f ms  p90 %8.2f  p99 %8.2f   x %s %5.2f\n", name[i], p50[i] / 1e3, p90[i] / 1e3, p99[i] / 1e3, peer, p50[i] / p50[2]}'
 }
 
 # Medians of the steps of the sessions that the log tells of, in the order in which they come.
@@ -132,6 +145,22 @@ done
 start_daemon
 compare 'cold (hold: <= 1.0 x bwrap)' "$@" 'vitrine run' "$vitrine"
 phases
+
+# Another command in what is alive already. The child of bwrap that its --info-fd names is in the namespaces.
+bwrap --unshare-all --die-with-parent --ro-bind / / --proc /proc --dev /dev --tmpfs /tmp --info-fd 3 sleep 100000 3>"$work/info" &
+holders="$holders $!"
+until grep -q child-pid "$work/info" 2>/dev/null; do
+	sleep 0.1
+done
+within=$(sed -n 's/.*"child-pid": *\([0-9]*\).*/\1/p' "$work/info")
+set -- 'fork + exec' /bin/true 'nsenter into bwrap' "nsenter -t $within -m -u -i -n -p -U --preserve-credentials /bin/true"
+for runtime in $peers; do
+	! keep "$runtime" || set -- "$@" "$runtime exec" "$runtime exec vitrine-bench-alive-$runtime /bin/true"
+done
+id=$("$bin/vitrine" start --socket "$work/socket")
+exec="$bin/vitrine exec --quiet --no-tty --state $work/state --socket $work/socket"
+peer=nsenter compare 'another command' "$@" 'vitrine exec' "$exec $id -- /bin/true" \
+	'vitrine exec, limits of its own' "$exec --limit memory=64M,pids=32 $id -- /bin/true"
 stop_daemon
 for alive in 1 50 500; do
 	for pool in 0 8; do

@@ -1,5 +1,6 @@
 #!/bin/sh
 # Several commands in one session: each has its streams, its cgroup and one verdict, and none outlives the session.
+# shellcheck disable=SC2016
 set -eu
 . "$(dirname "$0")/lib.sh"
 need_root
@@ -33,22 +34,9 @@ ends = sorted((json.loads(line) for line in sys.stdin), key=lambda e: e["exec"])
 print(" ".join("%d:%s%s%s" % (e["exec"], e["reason"], e.get("exit_code", e.get("signal", "")), "/" + e["by"] if "by" in e else "") for e in ends))'
 }
 
-# ---- one after another ----
-
-id=$(vitrine start --name box --env WHO=session --limit wall=120s)
-check 'a session without a command lives, and its starter is gone' sh -c "'$bin/vitrine' ps --state '$state' | grep -E '^$id +box +running'"
-said=$(for i in $(seq 20); do
-	status=0
-	# shellcheck disable=SC2016
-	in_session sh -c 'echo "$WHO $1"; exit $1' sh "$i" || status=$?
-	echo "= $status"
-done)
-want=$(for i in $(seq 20); do printf 'session %d\n= %d\n' "$i" "$i"; done)
-is 'twenty commands, each with its output and its status' "$want" "$said"
-is 'files stay from one to the next' kept "$(in_session sh -c 'echo kept >/tmp/note' && in_session cat /tmp/note)"
-is 'standard input is its own' 'given' "$(echo given | vitrine exec --quiet "$id" cat)"
-is 'so are directory, variables and user' '/tmp other 0' "$(vitrine exec "$id" --quiet --cwd /tmp --env WHO=other --user root -- sh -c 'echo "$(pwd) $WHO $(id -u)"')"
-is 'and a terminal' '40 100' "$(python3 -c '
+# on_terminal COMMAND...: on one of 100 columns and 40 rows.
+on_terminal() {
+	python3 -c '
 import fcntl, os, pty, struct, subprocess, sys, termios
 master, slave = pty.openpty()
 fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
@@ -64,11 +52,27 @@ while True:
         break
     said += piece
 child.wait()
-print(said.decode().strip())' "$bin/vitrine" exec --state "$state" --tty "$id" -- stty size)"
+print(said.decode().strip())' "$@"
+}
+
+# ---- one after another ----
+
+id=$(vitrine start --name box --env WHO=session --limit wall=120s)
+check 'a session without a command lives, and its starter is gone' sh -c "'$bin/vitrine' ps --state '$state' | grep -E '^$id +box +running'"
+said=$(for i in $(seq 20); do
+	status=0
+	in_session sh -c 'echo "$WHO $1"; exit $1' sh "$i" || status=$?
+	echo "= $status"
+done)
+want=$(for i in $(seq 20); do printf 'session %d\n= %d\n' "$i" "$i"; done)
+is 'twenty commands, each with its output and its status' "$want" "$said"
+is 'files stay from one to the next' kept "$(in_session sh -c 'echo kept >/tmp/note' && in_session cat /tmp/note)"
+is 'standard input is its own' 'given' "$(echo given | vitrine exec --quiet "$id" cat)"
+is 'so are directory, variables and user' '/tmp other 0' "$(vitrine exec "$id" --quiet --cwd /tmp --env WHO=other --user root -- sh -c 'echo "$(pwd) $WHO $(id -u)"')"
+is 'and a terminal' '40 100' "$(on_terminal "$bin/vitrine" exec --state "$state" --tty "$id" -- stty size)"
 status=0
 in_session /no/such/program 2>/dev/null || status=$?
 is 'what is not there is 127, and the session goes on' '127 on' "$status $(in_session echo on)"
-# shellcheck disable=SC2016
 in_session sh -c 'setsid sleep 1000 & (sleep 1000 &) ; echo $$' >/dev/null
 is 'what a command leaves running dies with it' '' "$(in_session sh -c 'grep -l sleep /proc/[0-9]*/comm 2>/dev/null' || :)"
 
@@ -99,7 +103,6 @@ status=0
 wait $two || status=$?
 is 'the other one ends as it would' '0 up got line' "$status $(tr '\n' ' ' <"$work/two" | sed 's/ $//')"
 
-# shellcheck disable=SC2016
 vitrine exec --quiet "$id" -- sh -c 'trap "echo trapped; exit 9" TERM; echo up; while :; do sleep 0.05; done' >"$work/three" &
 three=$!
 wait_for grep -q up "$work/three"
@@ -143,6 +146,16 @@ import json, sys
 print(*{json.loads(line)["argv"][-1] for line in sys.stdin})')"
 check 'show lists them' sh -c "'$bin/vitrine' show --state '$state' '$id' | grep -E '^ +20: sh -c .* 20  exit 20, after'"
 
+n=$(vitrine replay --json --filter 'kind:exec.start columns:100' "$id" | grep -o '"exec":[0-9]*' | cut -d: -f2)
+is 'a cast can be of one of them' '100 40 100' "$(vitrine replay --format asciicast --filter "exec:$n" "$id" | python3 -c '
+import json, sys
+head, *events = [json.loads(line) for line in sys.stdin]
+said = "".join(e[2] for e in events if e[1] == "o")
+print(head["term"]["cols"], said.strip())')"
+check 'show has all of them' sh -c "'$bin/vitrine' show --state '$state' '$id' | grep -q '^commands     1: sh -c'"
+"$bin/vitrine" report --state "$state" --format md -o "$work/report.md" "$id" >"$work/log" 2>&1
+check 'and so has a report' grep -q '^- Commands: .[0-9]* given; 1: sh -c' "$work/report.md"
+
 # ---- a session that lives for a command ----
 
 vitrine run --name own -- sh -c 'echo up; while [ ! -e /tmp/go ]; do sleep 0.05; done; exit 4' >"$work/own" 2>/dev/null &
@@ -183,6 +196,18 @@ s.connect(sys.argv[1])
 fds = array.array("i", [0, 1, 2])
 s.sendmsg([json.dumps({"request": "exec.run", "session": sys.argv[2], "command": ["true"]}).encode()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)])
 print(json.loads(s.recv(65536))["error"]["code"])' "$socket" "$id")"
+	# What a session holds up, it holds up for itself alone.
+	frozen=$("$bin/vitrine" start --state "$work/shared" --socket "$socket")
+	freeze=$(find /sys/fs/cgroup -type d -name "$frozen" -path '*vitrine*' -exec test -e '{}/cgroup.freeze' \; -print | head -n 1)/cgroup.freeze
+	echo 1 >"$freeze"
+	on_terminal "$bin/vitrine" exec --state "$work/shared" --socket "$socket" --tty "$frozen" -- echo thawed >"$work/frozen" &
+	waiting=$!
+	wait_for sh -c "'$bin/vitrine' replay --state '$work/shared' --json --kind exec.start '$frozen' | grep -q thawed"
+	is 'a terminal that does not come holds up no other session' on "$(timeout 8 "$bin/vitrine" exec --state "$work/shared" --socket "$socket" --quiet theirs -- echo on)"
+	echo 0 >"$freeze"
+	wait $waiting
+	is 'and comes in its time' thawed "$(cat "$work/frozen")"
+	"$bin/vitrine" kill --state "$work/shared" --socket "$socket" "$frozen"
 	check 'its owner ends it' as 64901 kill --socket "$socket" theirs
 	kill $daemon
 	wait $daemon || :

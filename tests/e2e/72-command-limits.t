@@ -51,7 +51,6 @@ limited files=16 python3 -c 'l = [open("/dev/null") for i in range(50)]'
 is 'open files' '1 exit - files=16/command/proc' "$status $verdict $(hits)"
 limited file_size=1K head -c 4096 /dev/zero
 is 'a limit that is not reached is none' '0 exit - ' "$status $verdict $(hits)"
-# shellcheck disable=SC2016
 limited file_size=1K sh -c 'exec head -c 4096 /dev/zero >/tmp/large'
 is 'size of a file' '153 limit file_size file_size=1024/command/proc' "$status $verdict $(hits)"
 limited cpu=0.1 python3 -c '

@@ -123,7 +123,7 @@ open("deep", "w").write("deep")
 os.chdir("/dev/shm")
 for i in range(3000):
     open(str(i), "w").write(str(i))
-' || exit 1
+' >/dev/null 2>&1 || exit 1
 is 'deep, many and badly named: all explained' 0 "$(unexplained)"
 replay --kind file.final >"$work/finals"
 check 'and all told' python3 - "$work/finals" <<-'PYTHON'
@@ -142,7 +142,7 @@ PYTHON
 
 TOKEN=correct-horse-battery run --secret TOKEN=env:TOKEN -- /bin/sh -c '
 	echo "$TOKEN" >/tmp/raw; echo "$TOKEN" | base64 >/tmp/coded; echo "$TOKEN" | gzip >/tmp/packed; echo none >/tmp/none
-	(head -c 300000 /dev/zero; echo "$TOKEN") >/tmp/late' || exit 1
+	(head -c 300000 /dev/zero; echo "$TOKEN") >/tmp/late' >/dev/null 2>&1 || exit 1
 is 'a file with a secret in it has no hash' "/tmp/coded secret
 /tmp/late secret
 /tmp/none hash
@@ -192,22 +192,22 @@ check 'and the report' sh -c '"$1" report --state "$2" --format md last -o "$3" 
 # ---- what is asked for ----
 
 echo '{"final": "meta"}' >"$work/meta.json"
-run --policy "$work/meta.json" -- /bin/sh -c 'echo x >/tmp/x' || exit 1
+run --policy "$work/meta.json" -- /bin/sh -c 'echo x >/tmp/x' >/dev/null 2>&1 || exit 1
 is 'without hashes' '/tmp/x created regular ->2 off' "$(finals)"
 echo '{"final": "off"}' >"$work/off.json"
-run --policy "$work/off.json" -- /bin/sh -c 'echo x >/tmp/x' || exit 1
+run --policy "$work/off.json" -- /bin/sh -c 'echo x >/tmp/x' >/dev/null 2>&1 || exit 1
 is 'or not at all' '' "$(finals)"
 is 'then nothing is said of what is unexplained' '{}' "$(replay --kind session.end | python3 -c '
 import json, sys
 print({k: v for k, v in json.load(sys.stdin).items() if k in ("final", "unexplained")})')"
 echo '{"final_files": 3, "final_bytes": 10}' >"$work/cut.json"
-run --policy "$work/cut.json" -- /bin/sh -c 'cd /tmp; for i in 1 2 3 4 5; do echo 12345 >$i; done' || exit 1
+run --policy "$work/cut.json" -- /bin/sh -c 'cd /tmp; for i in 1 2 3 4 5; do echo 12345 >$i; done' >/dev/null 2>&1 || exit 1
 is 'what is past a cap is counted' 'cut 3 2 1' "$(replay --kind session.end | python3 -c '
 import json, sys
 final = json.load(sys.stdin)["final"]
 print(final["state"], final["found"], final["left_out"]["files"])') $(finals | grep -c 'hash$')"
 
-run -- /bin/true || exit 1
+run -- /bin/true >/dev/null 2>&1 || exit 1
 is 'a session that changes nothing leaves nothing' '' "$(finals)"
 is 'and says so' 0 "$(unexplained)"
 

@@ -163,7 +163,21 @@ static void starts_clean(void **state)
 	expect(shared, false, "test $(ps -o sid= -p $$) -eq $$ && echo leader", "leader\n");
 }
 
-static uint32_t start(const char *script, bool tty, int fd, int *ret_master)
+static int wait_terminal(uint32_t exec)
+{
+	struct sandbox_status status;
+
+	for (;;) {
+		struct pollfd p = {sandbox_status_fd(shared), POLLIN};
+
+		assert_int_equal(poll(&p, 1, PATIENCE_MS), 1);
+		while (sandbox_next_status(shared, &status) == 1)
+			if (status.kind == SANDBOX_TERMINAL && status.exec == exec)
+				return status.tty_fd;
+	}
+}
+
+static uint32_t start(const char *script, bool tty, int fd)
 {
 	static uint32_t execs = 5000;
 	const char *const argv[] = {"sh", "-c", script, NULL};
@@ -184,7 +198,7 @@ static uint32_t start(const char *script, bool tty, int fd, int *ret_master)
 
 	assert_int_equal(sandbox_prepare_exec(shared, command.exec, &cgroup), 0);
 	assert_true(cgroup > 1);
-	if (sandbox_exec(shared, &command, ret_master, &error) < 0)
+	if (sandbox_exec(shared, &command, &error) < 0)
 		fail_msg("%s: %s", error.step, error.text);
 	return command.exec;
 }
@@ -212,7 +226,6 @@ static void has_a_terminal(void **state)
 {
 	cleanup(outcome) struct outcome o = {.said = malloc(SAID_MAX)};
 	char said[4096] = "";
-	int master = -1;
 
 	(void)state;
 	uint32_t exec =
@@ -220,7 +233,8 @@ static void has_a_terminal(void **state)
 		      "stat -c '%U %a' $(tty); ps -o tpgid=,pgid= -p $$; "
 		      "echo on >/dev/tty; read line; echo got $line; while :; do sleep 0.05; "
 		      "done",
-		      true, -1, &master);
+		      true, -1);
+	int master = wait_terminal(exec);
 	assert_true(master >= 0);
 	read_until(master, "on\r\n", said, sizeof(said));
 	assert_non_null(strstr(said, "/dev/pts/0\r\n40 120\r\nagent 620\r\n"));
@@ -247,19 +261,18 @@ static void has_a_terminal(void **state)
 	assert_int_equal(sandbox_kill(shared, exec), 0);
 }
 
-/* While the terminal of one is waited for, another ends: its status is kept, and seen to be there.
- */
-static void statuses_wait_their_turn(void **state)
+/* One that waits for its terminal holds up no other. */
+static void statuses_come_as_they_are(void **state)
 {
 	cleanup(close_fd) int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	struct sandbox_status status;
 	bool seen[2] = {false, false};
-	int master = -1, unused = -1;
+	int master = -1;
 
 	(void)state;
 	for (int i = 0; i < 20; i++) {
-		uint32_t first = start("exit 7", false, null, &unused);
-		uint32_t second = start("exit 8", true, -1, &master);
+		uint32_t first = start("exit 7", false, null);
+		uint32_t second = start("exit 8", true, -1);
 
 		seen[0] = seen[1] = false;
 		while (!seen[0] || !seen[1]) {
@@ -267,7 +280,10 @@ static void statuses_wait_their_turn(void **state)
 
 			assert_int_equal(poll(&p, 1, PATIENCE_MS), 1);
 			while (sandbox_next_status(shared, &status) == 1) {
-				if (status.kind == SANDBOX_STARTED)
+				if (status.kind == SANDBOX_TERMINAL)
+					master = status.tty_fd;
+				if (status.kind == SANDBOX_STARTED ||
+				    status.kind == SANDBOX_TERMINAL)
 					continue;
 				assert_int_equal(WEXITSTATUS(status.wait_status),
 						 status.exec == first ? 7 : 8);
@@ -285,15 +301,14 @@ static void statuses_wait_their_turn(void **state)
 static void takes_signals(void **state)
 {
 	cleanup(outcome) struct outcome o = {.said = malloc(SAID_MAX)};
-	int unused = -1, out[2];
+	int out[2];
 	char said[64] = "";
 
 	(void)state;
 	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
 	uint32_t exec = start("trap 'echo term' TERM; echo up; while :; do sleep 0.05; done", false,
-			      out[1], &unused);
+			      out[1]);
 	close(out[1]);
-	assert_int_equal(unused, -1);
 	read_until(out[0], "up\n", said, sizeof(said));
 	assert_int_equal(sandbox_signal(shared, exec, SIGTERM), 0);
 	read_until(out[0], "term\n", said, sizeof(said));
@@ -321,13 +336,12 @@ static void places_are_used_again(void **state)
 	cleanup(close_fd) int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	uint32_t execs[64];
 	uint64_t cgroup;
-	int unused;
 
 	(void)state;
 	for (int i = 0; i < 100; i++)
 		expect(shared, false, "echo $PPID", "1\n");
 	for (size_t i = 0; i < COUNT(execs); i++)
-		execs[i] = start("sleep 1000", false, null, &unused);
+		execs[i] = start("sleep 1000", false, null);
 	assert_int_equal(sandbox_prepare_exec(shared, 9999, &cgroup), -ENOSPC);
 	assert_int_equal(sandbox_prepare_exec(shared, execs[0], &cgroup), -EEXIST);
 	for (size_t i = 0; i < COUNT(execs); i++)
@@ -352,10 +366,9 @@ static void killed_at_once_never_runs_on(void **state)
 	struct traces before = look(e);
 	struct sandbox_status status;
 	uint64_t cgroup;
-	int unused;
 
 	for (int i = 0; i < 200; i++) {
-		uint32_t exec = start("sleep 1000 & sleep 1000", false, null, &unused);
+		uint32_t exec = start("sleep 1000 & sleep 1000", false, null);
 
 		usleep((unsigned)i * 10);
 		assert_int_equal(sandbox_kill(shared, exec), 0);
@@ -402,7 +415,7 @@ int main(void)
 		cmocka_unit_test(long_arguments_arrive_or_fail),
 		cmocka_unit_test(starts_clean),
 		cmocka_unit_test(has_a_terminal),
-		cmocka_unit_test(statuses_wait_their_turn),
+		cmocka_unit_test(statuses_come_as_they_are),
 		cmocka_unit_test(takes_signals),
 		cmocka_unit_test(streams_pass_byte_exact),
 		cmocka_unit_test(places_are_used_again),

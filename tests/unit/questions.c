@@ -58,6 +58,11 @@ static void a_session_of_work(void **state)
 	check_all(*state, "build");
 }
 
+static void a_session_with_its_final_tree(void **state)
+{
+	check_all(*state, "final");
+}
+
 static void a_session_of_hostile_names(void **state)
 {
 	check_all(*state, "hostile");
@@ -304,6 +309,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		IN_PLACE(a_session_of_work),
+		IN_PLACE(a_session_with_its_final_tree),
 		IN_PLACE(a_session_of_hostile_names),
 		IN_PLACE(missing_records_are_said),
 		IN_PLACE(a_filter_chooses_what_counts),

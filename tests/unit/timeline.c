@@ -97,6 +97,7 @@ static void a_session_of_work(void **state)
 	(void)state;
 	view_is_golden(&view_timeline, "build.jsonl", "build.timeline");
 	view_is_golden(&view_tree, "build.jsonl", "build.tree");
+	view_is_golden(&view_timeline, "final.jsonl", "final.timeline");
 }
 
 static void holes_cuts_and_redactions_stand_in_place(void **state)
