@@ -41,6 +41,7 @@ static int fail(struct session *s, struct fault *f, const char *step, int error,
 static int make_manifest(struct session *s)
 {
 	struct manifest *m = &s->manifest;
+	struct host *h = s->host;
 
 	int r = session_manifest_texts(s, m);
 
@@ -51,7 +52,10 @@ static int make_manifest(struct session *s)
 	m->uid = (int64_t)s->asker.uid;
 	m->started_ns = session_clock_ns(CLOCK_REALTIME);
 	m->supervisor_pid = getpid();
-	return process_start(getpid(), &m->supervisor_start);
+	if (h->process_start == 0)
+		r = process_start(getpid(), &h->process_start);
+	m->supervisor_start = h->process_start;
+	return r;
 }
 
 static int make_directory(struct session *s, struct fault *f)
