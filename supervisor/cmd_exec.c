@@ -69,6 +69,17 @@ const struct command command_exec = {
 		 "As of vitrine run: the exit status of COMMAND; 128+N when it was ended by signal N, and 137 when it was killed; 75 when the "
 		 "session has as many commands as it may, which is 64; 125 when it could not be run, 126 when COMMAND could not be run, 127 when it was "
 		 "not found. The verdict of --json says which."},
+		{"LIMITS",
+		 "--limit is of this command and all that it starts, beside what the session has for all of its commands and never above that; forms are "
+		 "those of vitrine run. What is reached ends, or fails, in this command alone.\n\n"
+		 "  memory     bytes of memory, swap included\n"
+		 "  pids       processes and threads alive at once\n"
+		 "  cpu        processors: 0.5 is half of one\n"
+		 "  wall       time of the command\n"
+		 "  files      open files of each process\n"
+		 "  file_size  bytes of each file\n"
+		 "  output     bytes that the command writes to its streams\n\n"
+		 "disk, inodes, workspace, io and cpu_weight are of the session, whose commands share them."},
 		{"EXAMPLES",
 		 "  id=$(vitrine start --workspace .)\n"
 		 "  vitrine exec $id -- pip install -r requirements.txt\n"
