@@ -14,6 +14,7 @@
 
 #define AGAIN_US 1000000 /* after one that could not be made, or died */
 #define QUIET_US 10000	 /* after one was taken: its session has the processors to itself */
+#define EXACTLY_US 1000	 /* and not when the loop next wakes: that is the next session's start */
 
 struct entry {
 	struct entry *next;
@@ -101,8 +102,8 @@ static void make_more(struct pool *p)
 static void make_soon(struct pool *p)
 {
 	if (p->ready > p->size / 2 && !p->again)
-		sd_event_add_time_relative(p->host->loop, &p->again, CLOCK_MONOTONIC, QUIET_US, 0,
-					   on_again, p);
+		sd_event_add_time_relative(p->host->loop, &p->again, CLOCK_MONOTONIC, QUIET_US,
+					   EXACTLY_US, on_again, p);
 	else if (p->again && !p->has_failed)
 		sd_event_source_set_time_relative(p->again, QUIET_US);
 	else

@@ -317,7 +317,7 @@ int secret_files_guard(struct secret_files *f, sd_event *loop, pid_t init_pid,
 				file->secret->name, d->only, strerror(-r));
 		if (d->ttl_ms)
 			r = sd_event_add_time_relative(loop, &file->ttl, CLOCK_BOOTTIME,
-						       d->ttl_ms * 1000, 0, on_ttl, file);
+						       d->ttl_ms * 1000, 1, on_ttl, file);
 		if (r < 0)
 			return fault_set(ret_fault, r, "secret", "secret %s: no timer: %s",
 					 file->secret->name, strerror(-r));

@@ -161,8 +161,6 @@ static int run(struct session *s)
 	r = record_ready(s);
 	if (r < 0)
 		return session_decide_failed(s, "record", r, NULL), r;
-	if (s->client.started)
-		s->client.started(s->client.context, s->manifest.id);
 	crash_point();
 	s->stage = SESSION_WORKING;
 	r = session_follow(s);
@@ -174,6 +172,9 @@ static int run(struct session *s)
 		session_finish(s);
 	else if (s->main)
 		exec_run(s->main);
+	/* Not before: to wake the client takes a processor from the command. */
+	if (s->client.started)
+		s->client.started(s->client.context, s->manifest.id);
 	count_start(s);
 	return 0;
 }

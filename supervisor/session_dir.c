@@ -115,6 +115,13 @@ void session_dir_remove(int sessions_fd, int fd, const char *id)
 	unlinkat(sessions_fd, id, AT_REMOVEDIR);
 }
 
+static bool has_content(int fd, const char *name)
+{
+	struct stat st;
+
+	return fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_size > 0;
+}
+
 /* Nothing was begun in it: its supervisor died over making it. */
 static bool is_empty(int fd)
 {
@@ -123,7 +130,8 @@ static bool is_empty(int fd)
 	struct dirent *entry;
 
 	while (dir && (entry = readdir(dir)))
-		if (entry->d_name[0] != '.' && strcmp(entry->d_name, MANIFEST_TEMPORARY) != 0)
+		if (entry->d_name[0] != '.' && strcmp(entry->d_name, MANIFEST_TEMPORARY) != 0 &&
+		    has_content(fd, entry->d_name))
 			return false;
 	return dir != NULL;
 }

@@ -398,6 +398,9 @@ int exec_tell(struct session_exec *x, struct fault *f)
 	crash_point();
 	if (r < 0)
 		return r;
+	r = sandbox_begin_exec(s->sandbox, x->number);
+	if (r < 0)
+		return fault_set(f, r, "sandbox", "sandbox: %s", strerror(-r));
 	const struct recorder_command command = {
 		.exec = x->number,
 		.cgroup = x->cgroup,

@@ -15,6 +15,7 @@
 
 /* The disk has it within the second, and what is over by then never had to wait for it. */
 #define SETTLE_US 200000
+#define EXACTLY_US 1000 /* and not when the loop next wakes: that is a session's start or end */
 
 struct settling {
 	struct host *host;
@@ -108,7 +109,7 @@ int session_settle_start(struct session *s)
 
 	if (r == 0)
 		r = sd_event_add_time_relative(s->host->loop, &s->settle, CLOCK_MONOTONIC,
-					       SETTLE_US, 0, on_settle, s);
+					       SETTLE_US, EXACTLY_US, on_settle, s);
 	return r < 0 ? r : 0;
 }
 

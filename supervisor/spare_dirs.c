@@ -5,6 +5,7 @@
 #include "spare_dirs.h"
 
 #include "record/cleanup.h"
+#include "record/journal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +14,8 @@
 #include <string.h>
 
 #define SPARES_MAX 8
-#define QUIET_US 10000 /* after one was taken: its session has the processors to itself */
+#define QUIET_US 10000	/* after one was taken: its session has the processors to itself */
+#define EXACTLY_US 1000 /* and not when the loop next wakes: that is the next session's start */
 
 struct spare {
 	char name[SPARE_NAME_SIZE];
@@ -39,9 +41,16 @@ static int make_one(struct spare_dirs *s)
 		return r;
 	snprintf(spare->name, sizeof(spare->name), SPARE_PREFIX "%s", id);
 	r = session_dir_make(s->sessions_fd, spare->name, &s->owner, &spare->dir);
-	if (r == 0)
-		s->count++;
-	return r;
+	if (r < 0)
+		return r;
+	r = journal_make_ahead(spare->dir.fd, s->owner.uid, s->owner.gid);
+	if (r < 0) {
+		session_dir_remove(s->sessions_fd, spare->dir.fd, spare->name);
+		session_dir_close(&spare->dir);
+		return r;
+	}
+	s->count++;
+	return 0;
 }
 
 /* One at a time, and what fails is tried again when the next one is taken. */
@@ -65,7 +74,8 @@ int spare_dirs_open(sd_event *loop, int sessions_fd, const struct session_dir_ow
 	if (!s)
 		return -ENOMEM;
 	*s = (struct spare_dirs){.loop = loop, .sessions_fd = sessions_fd, .owner = *owner};
-	int r = sd_event_add_time_relative(loop, &s->making, CLOCK_MONOTONIC, 0, 0, on_idle, s);
+	int r = sd_event_add_time_relative(loop, &s->making, CLOCK_MONOTONIC, 0, EXACTLY_US,
+					   on_idle, s);
 	if (r >= 0)
 		r = sd_event_source_set_priority(s->making, SD_EVENT_PRIORITY_IDLE);
 	if (r < 0) {

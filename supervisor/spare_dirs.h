@@ -1,7 +1,7 @@
 /*
- * Directories of sessions made ahead, under hidden names, locked, and with the file that is to be
- * the manifest: on a disk that takes as long as half of what else a start needs. They are made when
- * the loop is idle; who comes when none is left makes one.
+ * Directories of sessions made ahead, under hidden names, locked, and with the files that a
+ * record begins with: on a disk to make them takes as long as half of what else a start needs. They
+ * are made when the loop is idle; who comes when none is left makes one.
  */
 #pragma once
 

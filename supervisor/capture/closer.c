@@ -16,8 +16,7 @@
 
 struct job {
 	struct job *next;
-	struct journal *journal; /* owned until it is closed */
-	int fanotify_fd;	 /* likewise; -1: none */
+	struct closer_load load; /* until it is closed */
 	int error;
 	uint8_t note[HASH_SIZE];
 	closer_done *done;
@@ -89,8 +88,9 @@ static void *run(void *context)
 	uint64_t one = 1;
 
 	for (struct job *job = next_job(c); job; job = next_job(c)) {
-		struct journal *journal = take(job->journal);
-		cleanup(close_fd) int fanotify_fd = take_fd(job->fanotify_fd);
+		struct journal *journal = take(job->load.journal);
+		cleanup(close_fd) int root_mount_fd = take_fd(job->load.root_mount_fd);
+		cleanup(close_fd) int fanotify_fd = take_fd(job->load.fanotify_fd);
 
 		job->error = journal_end(journal, job->note);
 		pthread_mutex_lock(&c->lock);
@@ -191,25 +191,20 @@ void closer_stop(struct closer *c)
 	release(c);
 }
 
-void closer_add(struct closer *c, struct journal *journal, int fanotify_fd, closer_done *done,
-		void *context)
+void closer_add(struct closer *c, const struct closer_load *load, closer_done *done, void *context)
 {
 	struct job *job = malloc(sizeof(*job));
 
 	if (!job) {
+		cleanup(close_fd) int root_mount_fd = load->root_mount_fd;
+		cleanup(close_fd) int fanotify_fd = load->fanotify_fd;
 		uint8_t note[HASH_SIZE];
-		int error = journal_close_noted(journal, note);
+		int error = journal_close_noted(load->journal, note);
 
-		cleanup_close_fd(&fanotify_fd);
 		done(context, error, note);
 		return;
 	}
-	*job = (struct job){
-		.journal = journal,
-		.fanotify_fd = fanotify_fd,
-		.done = done,
-		.context = context,
-	};
+	*job = (struct job){.load = *load, .done = done, .context = context};
 	pthread_mutex_lock(&c->lock);
 	list_add(&c->waiting, job);
 	pthread_cond_signal(&c->wake);

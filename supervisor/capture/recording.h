@@ -156,8 +156,8 @@ struct recording_end {
 	json_t *counts;	 /* owned */
 	json_t *verdict; /* owned; fields of session.end as written; NULL if it could not be */
 	int error;	 /* 0, or the errno for which the journal is not whole */
-	struct journal *journal; /* owned: to be closed, which may take long */
-	int fanotify_fd;	 /* owned: the same */
+	struct journal *journal;	/* owned: to be closed, which may take long */
+	int fanotify_fd, root_mount_fd; /* owned: the same */
 };
 
 /* @end, and all that it holds, is the callee's, and so is @r. */

@@ -254,8 +254,8 @@ static void on_recording_closed(void *context, struct recording *r, struct recor
 	tell_closing(closing->all, reply, end->error);
 	recordings_remove(closing->all, r);
 	recording_free(r);
-	closer_add(closing->all->closer, end->journal, end->fanotify_fd, on_journal_closed,
-		   closing);
+	const struct closer_load load = {end->journal, end->fanotify_fd, end->root_mount_fd};
+	closer_add(closing->all->closer, &load, on_journal_closed, closing);
 }
 
 static int serve_close(struct call *c)

@@ -3,6 +3,7 @@
  * the step that was under way as they are, so that journal_retry goes on at the exact byte.
  */
 #include "journal.h"
+#include "checkpoints.h"
 #include "cleanup.h"
 #include "codec.h"
 #include "notary.h"
@@ -12,9 +13,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define AHEAD "000000.vtj.ahead" /* the first segment, made ahead */
 
 #define QUEUE_FIRST (128u << 10)
 #define QUEUE_FULL (1u << 20) /* so much waits for a flush; then it is written without one */
@@ -193,6 +197,21 @@ static int leave_segment(struct journal *j)
 	return 0;
 }
 
+/* The first one may have been made ahead. */
+static int open_new_segment(const struct journal *j)
+{
+	const int flags = O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
+	char name[SEGMENT_NAME_SIZE];
+	int fd;
+
+	segment_name(j->number, "", name);
+	if (!j->number && !renameat2(j->dir_fd, AHEAD, j->dir_fd, name, RENAME_NOREPLACE))
+		fd = openat(j->dir_fd, name, flags);
+	else
+		fd = openat(j->dir_fd, name, flags | O_CREAT | O_EXCL, 0640);
+	return fd < 0 ? -errno : fd;
+}
+
 static int make_segment(struct journal *j)
 {
 	struct segment_head head = {
@@ -200,7 +219,6 @@ static int make_segment(struct journal *j)
 		.first_seq = j->next_seq,
 		.blocks = chain_blocks(j->chain),
 	};
-	char name[SEGMENT_NAME_SIZE];
 	uint8_t *at;
 	int r;
 
@@ -212,11 +230,9 @@ static int make_segment(struct journal *j)
 	at = queue_tail(j, SEGMENT_HEADS_SIZE);
 	if (!at)
 		return -ENOMEM;
-	segment_name(j->number, "", name);
-	j->fd = openat(j->dir_fd, name,
-		       O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640);
+	j->fd = open_new_segment(j);
 	if (j->fd < 0)
-		return -errno;
+		return j->fd;
 
 	memcpy(head.session, j->session, sizeof(head.session));
 	memcpy(head.previous, chain_last(j->chain), HASH_SIZE);
@@ -383,7 +399,7 @@ int journal_sign(struct journal *j, const struct checkpoints_key *key)
 
 	if (!r)
 		r = notary_new(j->dir_fd, key, j->next_seq, &j->notary);
-	return r ? r : sign(j, CHECKPOINT_PLAIN);
+	return r || j->next_seq > 1 ? r : sign(j, CHECKPOINT_PLAIN);
 }
 
 int journal_sync(struct journal *j)
@@ -503,6 +519,21 @@ static void journal_free(struct journal *j)
 		close(j->dir_fd);
 	free(j->queue);
 	free(j);
+}
+
+static int make_empty(int dir_fd, const char *name, uid_t uid, gid_t gid)
+{
+	cleanup(close_fd) int fd =
+		openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640);
+
+	return fd < 0 || fchown(fd, uid, gid) ? -errno : 0;
+}
+
+int journal_make_ahead(int dir_fd, uid_t uid, gid_t gid)
+{
+	int r = make_empty(dir_fd, AHEAD, uid, gid);
+
+	return r ? r : make_empty(dir_fd, CHECKPOINTS_FILE, uid, gid);
 }
 
 int journal_open(int dir_fd, const struct journal_options *options, struct journal **ret_journal)

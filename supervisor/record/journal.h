@@ -43,6 +43,10 @@ struct journal_options {
 	const struct checkpoints_key *key; /* to sign checkpoints; copied. NULL: it goes unsigned */
 };
 
+/* Make its files ahead, empty and owned by who is to write it: to make a file takes longer than to
+ * write a record. Whether that was done makes no difference to what follows. 0 or -errno. */
+int journal_make_ahead(int dir_fd, uid_t uid, gid_t gid);
+
 /*
  * Open the journal in directory @dir_fd (borrowed; kept open by a duplicate) for appending, or make
  * it. The write position is found by scanning the last segment; a torn tail is cut off and, if
@@ -76,7 +80,7 @@ int journal_retry(struct journal *j);
 
 /*
  * Sign from here on with @key (borrowed), for a journal that was opened without one. What was
- * appended before is signed too. 0 or -errno.
+ * appended before is signed too, by the first checkpoint that is due. 0 or -errno.
  */
 struct checkpoints_key;
 int journal_sign(struct journal *j, const struct checkpoints_key *key);

@@ -32,7 +32,7 @@
 #define LOCKED_BYTES (8u << 20)
 #define QUEUE_BYTES 819200
 
-#define BIT(capability) (1ull << (capability))
+#define BIT(capability) CAPABILITY_BIT(capability)
 /* Of the session's root, all within its user namespace. */
 #define ROOT_CAPABILITIES                                                                          \
 	(BIT(CAP_CHOWN) | BIT(CAP_DAC_OVERRIDE) | BIT(CAP_FOWNER) | BIT(CAP_FSETID) |              \
@@ -128,8 +128,8 @@ static int become_user(bool as_root)
 	uint64_t kept = as_root ? ROOT_CAPABILITIES : 0;
 	uid_t id = as_root ? SESSION_ROOT : SESSION_AGENT;
 
-	for (int c = 0, has; (has = prctl(PR_CAPBSET_READ, c, 0, 0, 0)) >= 0; c++)
-		if (has && !(kept & BIT(c)) && prctl(PR_CAPBSET_DROP, c, 0, 0, 0) < 0)
+	for (int c = 0; INIT_CAPABILITIES >> c; c++)
+		if ((INIT_CAPABILITIES & ~kept & BIT(c)) && prctl(PR_CAPBSET_DROP, c, 0, 0, 0) < 0)
 			return -errno;
 	if (setgroups(0, NULL) < 0 || setresgid(id, id, id) < 0 || setresuid(id, id, id) < 0)
 		return -errno;
@@ -244,23 +244,11 @@ static int enter_cgroups(const int *tasks, size_t count)
 }
 
 static int become_command(const struct init_request *request, const struct payload *payload,
-			  const struct message_fds *fds, const struct sock_fprog *filter, int words,
+			  int *streams, const struct sock_fprog *filter, int words,
 			  unsigned *ret_step)
 {
-	int streams[3] = {-1, -1, -1};
-
-	if (!request->tty)
-		memcpy(streams, fds->fd + INIT_EXEC_STDIN, sizeof(streams));
-	*ret_step = SETUP_limits;
-	int r = enter_cgroups(fds->fd + fds->count - request->tasks, request->tasks);
-	if (r < 0)
-		return r;
-	*ret_step = SETUP_start;
-	r = start_session();
-	if (r < 0)
-		return r;
 	*ret_step = SETUP_identity;
-	r = become_user(request->as_root);
+	int r = become_user(request->as_root);
 	if (r < 0)
 		return r;
 	*ret_step = SETUP_terminal;
@@ -286,42 +274,73 @@ static int become_command(const struct init_request *request, const struct paylo
 	return lookup_and_execute(payload->argv, payload->env);
 }
 
-static _Noreturn void run(const struct init_request *request, const struct payload *payload,
-			  const struct message_fds *fds, const struct sock_fprog *filter, int words)
+/* What it takes is init's to give; nobody else has the other end. */
+static int take_command(const struct sock_fprog *filter, int words, unsigned *ret_step)
 {
-	struct command_word word = {.kind = COMMAND_FAILED};
+	cleanup(message_fds) struct message_fds fds = {.count = 0};
+	cleanup(payload) struct payload payload = {.cwd = "/"};
+	int streams[3] = {-1, -1, -1};
+	struct init_request request;
 
-	word.error = -become_command(request, payload, fds, filter, words, &word.step);
+	int r = message_receive(words, true, &request, sizeof(request), &fds);
+	if (r == 0 && fds.count != (size_t)(request.tty ? INIT_EXEC_STDIN : INIT_EXEC_COUNT))
+		r = -EBADMSG;
+	if (r == 0)
+		r = payload_open(&request, fds.fd[INIT_EXEC_PAYLOAD], &payload);
+	if (r < 0)
+		return r;
+	if (!request.tty)
+		memcpy(streams, fds.fd + INIT_EXEC_STDIN, sizeof(streams));
+	return become_command(&request, &payload, streams, filter, words, ret_step);
+}
+
+static _Noreturn void run(const struct message_fds *cgroups, const struct sock_fprog *filter,
+			  int words)
+{
+	struct command_word word = {.kind = COMMAND_FAILED, .step = SETUP_limits};
+	int r = enter_cgroups(cgroups->fd + INIT_BEGIN_CGROUPS,
+			      cgroups->count - INIT_BEGIN_CGROUPS);
+
+	if (r == 0) {
+		word.step = SETUP_start;
+		r = start_session();
+	}
+	if (r == 0)
+		r = take_command(filter, words, &word.step);
+	word.error = -r;
 	message_send(words, &word, sizeof(word), NULL, 0);
 	_exit(127);
 }
 
 /* ---- in init ---- */
 
-int command_start(const struct init_request *request, const struct message_fds *fds,
-		  const struct sock_fprog *filter, pid_t *ret_pid, int *ret_words)
+int command_begin(const struct message_fds *cgroups, const struct sock_fprog *filter,
+		  pid_t *ret_pid, int *ret_words)
 {
-	cleanup(payload) struct payload payload = {.cwd = "/"};
 	int words[2];
 
-	if (fds->count !=
-	    (request->tty ? INIT_EXEC_STDIN : INIT_EXEC_COUNT) + (size_t)request->tasks)
+	if (cgroups->count < INIT_BEGIN_CGROUPS)
 		return -EBADMSG;
-	int r = payload_open(request, fds->fd[INIT_EXEC_PAYLOAD], &payload);
-	if (r < 0)
-		return r;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, words) < 0)
 		return -errno;
 	cleanup(close_fd) int ours = words[0];
 	cleanup(close_fd) int theirs = words[1];
 
-	pid_t pid = clone_process(CLONE_INTO_CGROUP, fds->fd[INIT_EXEC_CGROUP], NULL);
+	pid_t pid = clone_process(CLONE_INTO_CGROUP, cgroups->fd[INIT_BEGIN_CGROUP], NULL);
 	if (pid < 0)
 		return pid == -ENOENT || pid == -ENODEV ? -ECANCELED : pid;
-	if (pid == 0)
-		run(request, &payload, fds, filter, theirs);
-
+	if (pid == 0) {
+		cleanup_close_fd(&ours);
+		run(cgroups, filter, theirs);
+	}
 	*ret_pid = pid;
 	*ret_words = take_fd(ours);
 	return 0;
+}
+
+int command_give(int words, const struct init_request *request, const struct message_fds *fds)
+{
+	int r = message_send(words, request, sizeof(*request), fds->fd, fds->count);
+
+	return r == -EPIPE || r == -ECONNRESET ? 0 : r;
 }

@@ -8,28 +8,23 @@
 
 #include "../record/cleanup.h"
 #include "init.h"
+#include "kernel_text.h"
 #include "message.h"
 #include "mount.h"
 #include "rootfs.h"
 #include "syscalls.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <linux/keyctl.h>
-#include <linux/magic.h>
-#include <net/if.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define NEW LAUNCHER_NEW
@@ -42,19 +37,6 @@ static const char *const masked[] = {
 	"sched_debug", "sysrq-trigger", "scsi", "acpi",		 "asound",     "interrupts",
 };
 static const char *const read_only[] = {"sys", "irq", "bus", "fs"};
-
-/* What is written to the kernel goes to the kernel: not to a file that stands in its place. */
-static int write_text(const char *path, const char *text)
-{
-	struct statfs fs;
-	cleanup(close_fd) int fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
-
-	if (fd < 0 || fstatfs(fd, &fs) < 0)
-		return -errno;
-	if (fs.f_type != PROC_SUPER_MAGIC)
-		return -EXDEV;
-	return write(fd, text, strlen(text)) < 0 ? -errno : 0;
-}
 
 /* Entering by itself, and by this file, a process waits for no grace period of the kernel. */
 static int enter_cgroups(const struct session_start *start)
@@ -76,7 +58,7 @@ static int become_root(void)
 {
 	/* While still the host's root: of a process whose user has changed /proc/self is not its
 	 * own. */
-	int r = write_text("/proc/self/oom_score_adj", OOM_SCORE_ADJ);
+	int r = kernel_text_write("/proc/self/oom_score_adj", OOM_SCORE_ADJ);
 	if (r < 0)
 		return r;
 	if (setgroups(0, NULL) < 0 || setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0)
@@ -88,18 +70,6 @@ static int become_root(void)
 	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 && errno != ENOSYS)
 		return -errno;
 	return 0;
-}
-
-static int set_up_network(void)
-{
-	struct ifreq request = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_LOOPBACK | IFF_RUNNING};
-
-	cleanup(close_fd) int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &request) < 0)
-		return -errno;
-
-	int r = write_text("/proc/sys/net/ipv4/ip_unprivileged_port_start", "0");
-	return r < 0 ? r : write_text("/proc/sys/net/ipv4/ping_group_range", "0 65535");
 }
 
 static int set_host_name(const char *id)
@@ -194,7 +164,7 @@ static int mount_proc(void)
 	if (r == 0)
 		r = mount_place(fd, NEW "/proc");
 	if (r == 0)
-		r = write_text(NEW "/proc/sys/user/max_user_namespaces", "0");
+		r = kernel_text_write(NEW "/proc/sys/user/max_user_namespaces", "0");
 	for (size_t i = 0; r == 0 && i < COUNT(masked); i++)
 		r = mask(masked[i]);
 	for (size_t i = 0; r == 0 && i < COUNT(read_only); i++)
@@ -214,20 +184,15 @@ static int change_root(int root_fd)
 	return root.st_dev == now.st_dev && root.st_ino == now.st_ino ? 0 : -EXDEV;
 }
 
-/* Of the session's user namespace only. SYS_ADMIN is for the cgroup namespace of each command. */
-static bool init_keeps(int capability)
-{
-	return capability == CAP_CHOWN || capability == CAP_DAC_OVERRIDE ||
-	       capability == CAP_FOWNER || capability == CAP_FSETID || capability == CAP_SETUID ||
-	       capability == CAP_SETGID || capability == CAP_KILL || capability == CAP_SETPCAP ||
-	       capability == CAP_SYS_ADMIN;
-}
-
 static int drop_capabilities(void)
 {
-	for (int c = 0; prctl(PR_CAPBSET_READ, c, 0, 0, 0) >= 0; c++)
-		if (!init_keeps(c) && prctl(PR_CAPBSET_DROP, c, 0, 0, 0) < 0)
-			return -errno;
+	int r = 0;
+
+	for (int c = 0; r == 0; c++)
+		if (!(INIT_CAPABILITIES >> c & 1) && prctl(PR_CAPBSET_DROP, c, 0, 0, 0) < 0)
+			r = -errno;
+	if (r != -EINVAL) /* of the one behind the last */
+		return r;
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : 0;
 }
 
@@ -272,9 +237,6 @@ static int enter(const struct session_start *start, int control_fd, int filter_f
 	DO(limits, enter_cgroups(start));
 	DO(ids, wait_for_ids(start));
 	DO(identity, become_root());
-	if (start->request->flags & LAUNCH_OWN_NET) {
-		DO(network, set_up_network());
-	}
 	DO(host_name, set_host_name(start->request->id));
 	DO(mounts, place_mounts(start));
 	DO(proc, mount_proc());

@@ -62,6 +62,23 @@ int sandbox_limit_exec(struct sandbox *s, uint32_t exec, const struct sandbox_li
 	return r < 0 ? sandbox_fail(ret_error, SETUP_limits, r, "%s", why) : 0;
 }
 
+int sandbox_begin_exec(struct sandbox *s, uint32_t exec)
+{
+	struct init_request request = {.kind = INIT_BEGIN, .exec = exec};
+	struct sandbox_exec *e = exec ? find_exec(s, exec) : NULL;
+	int fds[INIT_BEGIN_CGROUPS + SANDBOX_CONTROLLERS];
+
+	if (!e)
+		return -ENOENT;
+	if (e->asked)
+		return 0;
+	fds[INIT_BEGIN_CGROUP] = e->cgroup_fd;
+	size_t count = INIT_BEGIN_CGROUPS + limits_tasks(&e->limits, fds + INIT_BEGIN_CGROUPS);
+	int r = message_send(s->control_fd, &request, sizeof(request), fds, count);
+	e->asked = r == 0;
+	return r;
+}
+
 static size_t strings_bytes(const char *const *strings, uint32_t *ret_count)
 {
 	size_t bytes = 0;
@@ -187,22 +204,23 @@ int sandbox_exec(struct sandbox *s, const struct sandbox_command *command,
 					   : s->limits.asked.file_size_bytes,
 	};
 	cleanup(close_fd) int payload = -1;
-	int r = make_payload(command, &request, &payload);
+	int r = sandbox_begin_exec(s, command->exec);
+	if (r == 0)
+		r = make_payload(command, &request, &payload);
 	if (r < 0)
 		return sandbox_fail(ret_error, SETUP_start, r, "%s", "");
 
-	int fds[INIT_EXEC_COUNT + SANDBOX_CONTROLLERS] = {
-		[INIT_EXEC_PAYLOAD] = payload,		 [INIT_EXEC_CGROUP] = e->cgroup_fd,
-		[INIT_EXEC_STDIN] = command->stdin_fd,	 [INIT_EXEC_STDOUT] = command->stdout_fd,
+	const int fds[INIT_EXEC_COUNT] = {
+		[INIT_EXEC_PAYLOAD] = payload,
+		[INIT_EXEC_STDIN] = command->stdin_fd,
+		[INIT_EXEC_STDOUT] = command->stdout_fd,
 		[INIT_EXEC_STDERR] = command->stderr_fd,
 	};
-	size_t count = command->tty ? INIT_EXEC_STDIN : INIT_EXEC_COUNT;
-	request.tasks = (uint32_t)limits_tasks(&e->limits, fds + count);
-	r = message_send(s->control_fd, &request, sizeof(request), fds, count + request.tasks);
+	r = message_send(s->control_fd, &request, sizeof(request), fds,
+			 command->tty ? INIT_EXEC_STDIN : INIT_EXEC_COUNT);
 	if (r < 0)
 		return sandbox_fail(ret_error, SETUP_start, r, "%s", "");
 	crash_point();
-	e->asked = true;
 	return 0;
 }
 

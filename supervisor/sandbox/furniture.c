@@ -7,7 +7,6 @@
 #include "furniture.h"
 
 #include "../record/cleanup.h"
-#include "tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +14,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -71,13 +71,29 @@ static const struct list {
 	 "agent:x:1000:\n"},
 };
 
+static void make_files_as(uid_t id)
+{
+	setfsgid(id);
+	setfsuid(id);
+}
+
+static int write_file(int base_fd, const char *path, const char *text, size_t size)
+{
+	cleanup(close_fd) int fd =
+		openat(base_fd, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	ssize_t n = fd < 0 ? -1 : write(fd, text, size);
+
+	if (n < 0)
+		return -errno;
+	return (size_t)n == size ? 0 : -ENOSPC;
+}
+
 static int write_names(int base_fd, const struct launch_request *request)
 {
-	uid_t owner = request->uid_base + SESSION_ROOT;
 	char text[512];
 
 	int n = snprintf(text, sizeof(text), "%s\n", request->id);
-	int r = tree_write_file(base_fd, "etc/hostname", text, (size_t)n, owner);
+	int r = write_file(base_fd, "etc/hostname", text, (size_t)n);
 	if (r < 0)
 		return r;
 
@@ -85,11 +101,10 @@ static int write_names(int base_fd, const struct launch_request *request)
 		     "127.0.0.1\tlocalhost\n127.0.1.1\t%s\n::1\tlocalhost ip6-localhost "
 		     "ip6-loopback\n",
 		     request->id);
-	r = tree_write_file(base_fd, "etc/hosts", text, (size_t)n, owner);
+	r = write_file(base_fd, "etc/hosts", text, (size_t)n);
 	if (r < 0)
 		return r;
-	return tree_write_file(base_fd, "etc/resolv.conf", request->resolv, request->resolv_length,
-			       owner);
+	return write_file(base_fd, "etc/resolv.conf", request->resolv, request->resolv_length);
 }
 
 /* ---- lists of a template ---- */
@@ -153,49 +168,76 @@ static bool knows_agent(const char *text, size_t size)
 static int complete_list(const struct list *l, int template_fd, int base_fd, uid_t owner)
 {
 	char text[LIST_ROOM + 128] = "";
+
+	make_files_as(0); /* whoever's it is in the template */
 	ssize_t n = read_list(template_fd, l->path, text, LIST_ROOM);
+	make_files_as(owner);
 
 	if (n == -EFBIG)
 		return 0;
 	if (n < 0)
 		return (int)n;
 	if (n == 0)
-		return tree_write_file(base_fd, l->path, l->text, strlen(l->text), owner);
+		return write_file(base_fd, l->path, l->text, strlen(l->text));
 	if (knows_agent(text, (size_t)n))
 		return 0;
 	size_t size = (size_t)n;
 	if (text[size - 1] != '\n')
 		text[size++] = '\n';
 	memcpy(text + size, l->line, strlen(l->line));
-	return tree_write_file(base_fd, l->path, text, size + strlen(l->line), owner);
+	return write_file(base_fd, l->path, text, size + strlen(l->line));
 }
 
-int furniture_make(const struct launch_request *request, int template_fd, int base_fd)
+static int make_places(const struct launch_request *request, enum root_kind kind, int base_fd)
 {
-	enum root_kind kind = template_fd < 0 ? OF_HOST : OF_TEMPLATE;
-
 	for (size_t i = 0; i < COUNT(furniture); i++) {
 		const struct furniture *f = &furniture[i];
 
-		if (!(f->in & kind))
-			continue;
-		int r = tree_make_directory(base_fd, f->path, f->mode,
-					    request->uid_base + f->owner);
-		if (r < 0)
-			return r;
+		if ((f->in & kind) && mkdirat(base_fd, f->path, f->mode) < 0)
+			return -errno;
 	}
-	if (request->flags & LAUNCH_SECRETS) {
-		int r = tree_make_directory(base_fd, "run/secrets", 0755, request->uid_base);
-		if (r < 0)
-			return r;
-	}
+	if ((request->flags & LAUNCH_SECRETS) && mkdirat(base_fd, "run/secrets", 0755) < 0)
+		return -errno;
+	return 0;
+}
+
+static int make_lists(enum root_kind kind, int template_fd, int base_fd, uid_t owner)
+{
 	for (size_t i = 0; i < COUNT(lists); i++) {
 		const struct list *l = &lists[i];
-		int r = kind == OF_HOST ? tree_write_file(base_fd, l->path, l->text,
-							  strlen(l->text), request->uid_base)
-					: complete_list(l, template_fd, base_fd, request->uid_base);
+		int r = kind == OF_HOST ? write_file(base_fd, l->path, l->text, strlen(l->text))
+					: complete_list(l, template_fd, base_fd, owner);
 		if (r < 0)
 			return r;
 	}
-	return write_names(base_fd, request);
+	return 0;
+}
+
+static int give_places(const struct launch_request *request, int base_fd)
+{
+	for (size_t i = 0; i < COUNT(furniture); i++) {
+		const struct furniture *f = &furniture[i];
+		uid_t owner = request->uid_base + f->owner;
+
+		if (f->owner != SESSION_ROOT && fchownat(base_fd, f->path, owner, owner, 0) < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+/* Made by the session's root, all is the session's root's from the start. */
+int furniture_make(const struct launch_request *request, int template_fd, int base_fd)
+{
+	enum root_kind kind = template_fd < 0 ? OF_HOST : OF_TEMPLATE;
+	mode_t mask = umask(0);
+
+	make_files_as(request->uid_base);
+	int r = make_places(request, kind, base_fd);
+	if (r == 0)
+		r = make_lists(kind, template_fd, base_fd, request->uid_base);
+	if (r == 0)
+		r = write_names(base_fd, request);
+	make_files_as(0);
+	umask(mask);
+	return r < 0 ? r : give_places(request, base_fd);
 }

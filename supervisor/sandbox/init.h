@@ -6,9 +6,19 @@
 
 #include "setup.h"
 
+#include <linux/capability.h>
 #include <stdint.h>
 
 #define INIT_COMMANDS_MAX 64 /* alive at once */
+
+/* Of init, within the session's user namespace; all others are gone from its bounding set.
+ * SYS_ADMIN is for the cgroup namespace of each command. */
+#define CAPABILITY_BIT(capability) (1ull << (capability))
+#define INIT_CAPABILITIES                                                                          \
+	(CAPABILITY_BIT(CAP_CHOWN) | CAPABILITY_BIT(CAP_DAC_OVERRIDE) |                            \
+	 CAPABILITY_BIT(CAP_FOWNER) | CAPABILITY_BIT(CAP_FSETID) | CAPABILITY_BIT(CAP_SETUID) |    \
+	 CAPABILITY_BIT(CAP_SETGID) | CAPABILITY_BIT(CAP_KILL) | CAPABILITY_BIT(CAP_SETPCAP) |     \
+	 CAPABILITY_BIT(CAP_SYS_ADMIN))
 
 enum init_descriptor {
 	INIT_FD_CONTROL = 3,
@@ -17,18 +27,22 @@ enum init_descriptor {
 };
 
 enum init_request_kind {
-	INIT_EXEC,   /* descriptors: enum init_exec_fd */
+	INIT_BEGIN,  /* make the process of command exec; descriptors: enum init_begin_fd */
+	INIT_EXEC,   /* what that process waits for; descriptors: enum init_exec_fd */
 	INIT_SIGNAL, /* to the first process of command exec */
+};
+
+enum init_begin_fd {
+	INIT_BEGIN_CGROUP,  /* that it is born in */
+	INIT_BEGIN_CGROUPS, /* behind it: `tasks` of v1 cgroups that it enters */
 };
 
 enum init_exec_fd {
 	INIT_EXEC_PAYLOAD, /* memfd: argv, env, cwd, each closed by a NUL, in this order */
-	INIT_EXEC_CGROUP,
-	INIT_EXEC_STDIN, /* the three only without a terminal */
+	INIT_EXEC_STDIN,   /* the three only without a terminal */
 	INIT_EXEC_STDOUT,
 	INIT_EXEC_STDERR,
 	INIT_EXEC_COUNT,
-	/* Behind them: `tasks` of v1 cgroups that its process enters. */
 };
 
 struct init_request {
@@ -40,7 +54,6 @@ struct init_request {
 	uint16_t columns, rows;
 	uint32_t argc, envc;
 	uint64_t payload_bytes;
-	uint32_t tasks;
 	uint64_t files, file_size_bytes; /* resource limits of its processes; 0: none asked for */
 };
 

@@ -64,7 +64,7 @@ static int refuse(uint32_t exec, int error)
 	return report(&r, NULL, 0);
 }
 
-static int start_command(struct init *init, const struct init_request *request,
+static int begin_command(struct init *init, const struct init_request *request,
 			 const struct message_fds *fds)
 {
 	struct command *c = find_command(init, 0);
@@ -74,11 +74,20 @@ static int start_command(struct init *init, const struct init_request *request,
 	if (!c)
 		return refuse(request->exec, EAGAIN);
 
-	int r = command_start(request, fds, &init->filter, &c->pid, &c->words);
+	int r = command_begin(fds, &init->filter, &c->pid, &c->words);
 	if (r < 0)
 		return refuse(request->exec, -r);
 	c->exec = request->exec;
 	return 0;
+}
+
+/* Of one that is not there vitrined was told why. */
+static int give_command(struct init *init, const struct init_request *request,
+			const struct message_fds *fds)
+{
+	struct command *c = request->exec ? find_command(init, request->exec) : NULL;
+
+	return c && c->words >= 0 ? command_give(c->words, request, fds) : 0;
 }
 
 static int take_request(struct init *init)
@@ -89,8 +98,10 @@ static int take_request(struct init *init)
 	int r = message_receive(INIT_FD_CONTROL, false, &request, sizeof(request), &fds);
 	if (r < 0)
 		return r == -EAGAIN ? 0 : r;
+	if (request.kind == INIT_BEGIN)
+		return begin_command(init, &request, &fds);
 	if (request.kind == INIT_EXEC)
-		return start_command(init, &request, &fds);
+		return give_command(init, &request, &fds);
 
 	struct command *c = request.exec ? find_command(init, request.exec) : NULL;
 	if (request.kind == INIT_SIGNAL && c)

@@ -8,24 +8,44 @@
 #include "launch.h"
 #include "message.h"
 #include "namespaces.h"
+#include "networks.h"
 #include "rootfs.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <sys/personality.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
 #define SOCKET 3
+#define QUIET_MS 10 /* after a session was started: it has the processors to itself */
 
 static int map_workspace(const struct launch_request *request, int mount_fd)
 {
 	return namespaces_map_mount(mount_fd, request->workspace_uid, request->workspace_gid,
 				    request->uid_base + request->workspace_owner);
+}
+
+/* The child is where its parent is: in a network of its own, or in the host's. */
+static int start_init(struct session_start *start, pid_t *ret_pid, int *ret_pidfd,
+		      enum setup_step *ret_step)
+{
+	bool has_own_net = start->request->flags & LAUNCH_OWN_NET;
+
+	*ret_step = SETUP_network;
+	int r = has_own_net ? networks_enter() : 0;
+	if (r < 0)
+		return r;
+	r = namespaces_start(start, ret_pid, ret_pidfd, ret_step);
+	if (has_own_net && networks_leave() < 0)
+		abort(); /* the next session shall not be in this one's */
+	return r;
 }
 
 static int start_session(const struct launch_request *request, const struct message_fds *fds,
@@ -69,7 +89,7 @@ static int start_session(const struct launch_request *request, const struct mess
 		.secrets_fd = secrets ? fds->fd[secrets] : -1,
 		.tasks_fds = fds->fd + next,
 	};
-	return namespaces_start(&start, ret_pid, &ret_fds[LAUNCH_ANSWER_PIDFD], ret_step);
+	return start_init(&start, ret_pid, &ret_fds[LAUNCH_ANSWER_PIDFD], ret_step);
 }
 
 static int answer_session(const struct launch_request *request, const struct message_fds *fds)
@@ -82,6 +102,8 @@ static int answer_session(const struct launch_request *request, const struct mes
 	struct launch_answer answer = {.error = -r, .step = step, .pid = pid};
 	r = message_send(SOCKET, &answer, sizeof(answer), out, r < 0 ? 0 : LAUNCH_ANSWER_COUNT);
 
+	/* What waits for grace periods of the kernel, after who waits for us. */
+	rootfs_clear();
 	for (int i = 0; i < LAUNCH_ANSWER_COUNT; i++)
 		cleanup_close_fd(&out[i]);
 	return r;
@@ -95,12 +117,23 @@ static int answer_skeleton(const struct message_fds *fds)
 	return message_send(SOCKET, &answer, sizeof(answer), NULL, 0);
 }
 
+/* While nobody asks for anything. */
+static void make_ahead(void)
+{
+	struct pollfd socket = {.fd = SOCKET, .events = POLLIN};
+	int wait_ms = QUIET_MS;
+
+	while (networks_want_more() && poll(&socket, 1, wait_ms) == 0)
+		wait_ms = networks_make_ahead() ? 0 : -1;
+}
+
 static int serve(void)
 {
 	for (;;) {
 		cleanup(message_fds) struct message_fds fds = {.count = 0};
 		struct launch_request request;
 
+		make_ahead();
 		int r = message_receive(SOCKET, true, &request, sizeof(request), &fds);
 		if (r < 0)
 			return r;
@@ -167,6 +200,8 @@ int main(void)
 		r = rootfs_prepare();
 	if (r == 0)
 		r = replace_streams();
+	if (r == 0)
+		r = networks_open();
 	struct launch_answer answer = {.error = -r, .step = SETUP_launcher};
 	if (message_send(SOCKET, &answer, sizeof(answer), NULL, 0) < 0 || r < 0)
 		return 1;

@@ -14,8 +14,10 @@
 #include <string.h>
 #include <sys/mount.h>
 
+/* And the network's: it is in that already, or in the host's. */
 #define SESSION_NAMESPACES                                                                         \
-	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWUTS | CLONE_NEWIPC)
+	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_PIDFD |  \
+	 CLONE_INTO_CGROUP)
 
 static int write_map(pid_t pid, const char *file, uint32_t inside, uint32_t outside, uint32_t count)
 {
@@ -44,9 +46,6 @@ static int map_session(pid_t pid, uint32_t base)
 int namespaces_start(struct session_start *start, pid_t *ret_pid, int *ret_pidfd,
 		     enum setup_step *ret_step)
 {
-	bool own_net = start->request->flags & LAUNCH_OWN_NET;
-	uint64_t flags =
-		SESSION_NAMESPACES | (own_net ? CLONE_NEWNET : 0) | CLONE_PIDFD | CLONE_INTO_CGROUP;
 	int go[2];
 	int pidfd = -1;
 
@@ -54,7 +53,7 @@ int namespaces_start(struct session_start *start, pid_t *ret_pid, int *ret_pidfd
 	if (pipe2(go, O_CLOEXEC) < 0)
 		return -errno;
 	start->go_fd = go[0];
-	pid_t pid = clone_process(flags, start->cgroup_fd, &pidfd);
+	pid_t pid = clone_process(SESSION_NAMESPACES, start->cgroup_fd, &pidfd);
 	if (pid == 0) {
 		close(go[1]);
 		session_enter(start);

@@ -267,6 +267,10 @@ int rootfs_make(const struct launch_request *request, int template_fd, struct ro
 		r = template_fd < 0 ? mount_over(SKELETON, FURNISHED SKELETON, ret_root)
 				    : mount_over_template(template_fd, ret_root);
 	}
-	umount2(STAGE, MNT_DETACH);
 	return r;
+}
+
+void rootfs_clear(void)
+{
+	umount2(STAGE, MNT_DETACH);
 }

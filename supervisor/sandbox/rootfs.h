@@ -37,3 +37,6 @@ struct rootfs {
  */
 int rootfs_make(const struct launch_request *request, int template_fd, struct rootfs *ret_root,
 		enum setup_step *ret_step);
+/* Always after rootfs_make, when there is time: until then its upper is in the launcher's
+ * namespace, and in those that begin as copies of it. */
+void rootfs_clear(void);

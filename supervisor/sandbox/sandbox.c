@@ -11,6 +11,7 @@
 #include "mount.h"
 #include "phases.h"
 #include "sandbox_state.h"
+#include "slow_close.h"
 #include "watch.h"
 
 #include <ctype.h>
@@ -578,11 +579,9 @@ void sandbox_free(struct sandbox *s)
 	cleanup_close_fd(&s->root_fd);
 	cleanup_close_fd(&s->info.cgroup_fd);
 	cleanup_close_fd(&s->info.freeze_fd);
-	if (s->info.fanotify_fd >= 0)
-		watch_close(s->info.fanotify_fd);
-	cleanup_close_fd(&s->info.root_mount_fd);
-	cleanup_close_fd(&s->info.stage_fd);
-	cleanup_close_fd(&s->info.lower_fd);
+	const int slow[] = {s->info.fanotify_fd, s->info.root_mount_fd, s->info.stage_fd,
+			    s->info.lower_fd};
+	slow_close(slow, sizeof(slow) / sizeof(slow[0]));
 	cleanup_close_fd(&s->info.workspace_fd);
 	crash_point();
 	limits_close(&s->limits, s->id);

@@ -180,6 +180,13 @@ int sandbox_limit_exec(struct sandbox *s, uint32_t exec, const struct sandbox_li
 		       struct sandbox_error *ret_error);
 
 /*
+ * Have pid 1 make the process of a prepared command, which waits for what to execute; sandbox_exec
+ * does that too where it was not done. The sensors have to watch the session by then: what
+ * processes they saw no birth of does is the session's own. 0 or -errno.
+ */
+int sandbox_begin_exec(struct sandbox *s, uint32_t exec);
+
+/*
  * Ask pid 1 to start a prepared command; the answer comes as a status. With tty the master of a new
  * pty of the session's own devpts does, first of all: processes of the session may hold that up, so
  * nobody waits for it. 0 or -errno.

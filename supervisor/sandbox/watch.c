@@ -7,8 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <sys/fanotify.h>
 #include <sys/syscall.h>
@@ -64,25 +62,4 @@ int watch_open(int mount_fd, uid_t uid, int *ret_fanotify_fd)
 
 	*ret_fanotify_fd = take_fd(fd);
 	return 0;
-}
-
-static void *close_slowly(void *fd)
-{
-	close((int)(intptr_t)fd);
-	return NULL;
-}
-
-void watch_close(int fanotify_fd)
-{
-	pthread_attr_t attributes;
-	pthread_t thread;
-
-	if (pthread_attr_init(&attributes) != 0) {
-		close(fanotify_fd);
-		return;
-	}
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	if (pthread_create(&thread, &attributes, close_slowly, (void *)(intptr_t)fanotify_fd) != 0)
-		close(fanotify_fd);
-	pthread_attr_destroy(&attributes);
 }

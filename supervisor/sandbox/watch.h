@@ -13,7 +13,3 @@
  * groups.
  */
 int watch_open(int mount_fd, uid_t uid, int *ret_fanotify_fd);
-
-/* Close a group. The kernel waits 20 ms for its readers when the last descriptor goes; nobody here
- * does. */
-void watch_close(int fanotify_fd);

@@ -6,6 +6,7 @@
 
 #include "../../supervisor/record/cleanup.h"
 #include "../../supervisor/sandbox/launcher.h"
+#include "../../supervisor/sandbox/networks.h"
 #include "../../supervisor/sandbox/sandbox.h"
 
 #include <dirent.h>
@@ -217,6 +218,7 @@ static inline void expect(struct sandbox *s, bool as_root, const char *script, c
 /* What the host holds of sandboxes, so that a test can see that nothing is left. */
 struct traces {
 	size_t mounts, mounts_of_launcher, descriptors, descriptors_of_launcher, cgroups, processes;
+	size_t networks_of_launcher; /* its own, and those made ahead */
 };
 
 static inline size_t count_lines(const char *path)
@@ -240,6 +242,19 @@ static inline size_t count_entries(const char *path)
 	while (dir && readdir(dir))
 		entries++;
 	return entries;
+}
+
+static inline size_t count_networks(const char *descriptors)
+{
+	cleanup(closedir) DIR *dir = opendir(descriptors);
+	struct dirent *entry;
+	char link[64];
+	size_t networks = 0;
+
+	while (dir && (entry = readdir(dir)))
+		if (readlinkat(dirfd(dir), entry->d_name, link, sizeof(link)) > 5)
+			networks += strncmp(link, "net:[", 5) == 0;
+	return networks;
 }
 
 /* Processes whose user is of a test's sandbox. */
@@ -284,7 +299,8 @@ static inline struct traces look(const struct enclosure *e)
 	snprintf(path, sizeof(path), "/proc/%d/mountinfo", e->launcher->pid);
 	t.mounts_of_launcher = count_lines(path);
 	snprintf(path, sizeof(path), "/proc/%d/fd", e->launcher->pid);
-	t.descriptors_of_launcher = count_entries(path);
+	t.networks_of_launcher = count_networks(path);
+	t.descriptors_of_launcher = count_entries(path) - t.networks_of_launcher;
 	return t;
 }
 
@@ -294,7 +310,8 @@ static inline bool no_more(const struct traces *now, const struct traces *before
 	       now->mounts_of_launcher <= before->mounts_of_launcher &&
 	       now->descriptors <= before->descriptors &&
 	       now->descriptors_of_launcher <= before->descriptors_of_launcher &&
-	       now->cgroups <= before->cgroups && now->processes <= before->processes;
+	       now->networks_of_launcher <= 1 + NETWORKS_AHEAD && now->cgroups <= before->cgroups &&
+	       now->processes <= before->processes;
 }
 
 /* Soon: the dead are reaped, and the descriptor of a fanotify group closes in a thread of its own.

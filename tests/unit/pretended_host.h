@@ -145,6 +145,12 @@ int sandbox_prepare_exec(struct sandbox *s, uint32_t exec, uint64_t *ret_cgroup)
 	return call("prepare");
 }
 
+int sandbox_begin_exec(struct sandbox *s, uint32_t exec)
+{
+	(void)s, (void)exec;
+	return call("begin");
+}
+
 int sandbox_exec(struct sandbox *s, const struct sandbox_command *command,
 		 struct sandbox_error *ret_error)
 {

@@ -1,0 +1,8 @@
+/*
+ * Settings of the kernel in /proc.
+ */
+#pragma once
+
+/* Write @text there: to the kernel, not to a file that stands in its place (-EXDEV). 0 or -errno.
+ */
+int kernel_text_write(const char *path, const char *text);
