@@ -62,6 +62,7 @@ const struct command command_exec = {
 		"The command gets the environment that the session was given and what --env adds. When its first process has ended, whatever it "
 		"left running is killed; the session goes on. When the session ends, so do all of its commands: reason killed, by session. Where "
 		"vitrine exec itself ends, the command does.\n\n"
+		"Commands of a session are no walls to each other: what one may do as its user it may do to the processes and files of another.\n\n"
 		"Signals are passed on as by vitrine run; the second one kills the command. vitrine kill --exec ends it from elsewhere.\n\n"
 		"Users other than root can give commands to sessions of their own alone.",
 	.sections = (const struct command_section[]){
