@@ -179,7 +179,7 @@ static void write_change(struct html *h, const struct report *r, const struct ch
 	cell_size(h, change->has_size, change->size);
 	cell_hash(h, change->final ? &change->final->before : NULL);
 	cell_hash(h, change->final ? &change->final->now : NULL);
-	html_raw(h, "<td>");
+	html_raw(h, "<td class=\"by\">");
 	actor_set_write(&change->by, r->actors, &h->pen);
 	html_raw(h, "<td>");
 	for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++) {

@@ -338,6 +338,17 @@ static void set_state(const struct command *c, void *values, const char *state)
 			memcpy((char *)values + o->offset, &state, sizeof(state));
 }
 
+/* Until there is a process that removes the copy, nothing but SIGKILL takes this one away. */
+static void hold_signals(sigset_t *ret_before)
+{
+	sigset_t held;
+
+	sigemptyset(&held);
+	for (const int *s = (const int[]){SIGINT, SIGTERM, SIGHUP, SIGQUIT, 0}; *s; s++)
+		sigaddset(&held, *s);
+	sigprocmask(SIG_BLOCK, &held, ret_before);
+}
+
 int borrow(const struct command *c, void *values, int argument_count, char **arguments,
 	   struct borrowed **ret_borrowed)
 {
@@ -345,6 +356,7 @@ int borrow(const struct command *c, void *values, int argument_count, char **arg
 	cleanup(close_fd) int socket = -1;
 	struct borrowed *b;
 	struct fault f = {0};
+	sigset_t before;
 	int r;
 
 	if (geteuid() == 0 || !state || !reads_records(c, argument_count, arguments) ||
@@ -355,6 +367,7 @@ int borrow(const struct command *c, void *values, int argument_count, char **arg
 		return STATUS_REFUSED;
 	b->state_fd = b->sessions_fd = b->keeper = -1;
 	b->socket = take_fd(socket);
+	hold_signals(&before);
 	r = make_place(b, state);
 	if (r < 0)
 		fault_set(&f, r, "copy", "cannot make a place for the record in $TMPDIR: %s",
@@ -363,10 +376,13 @@ int borrow(const struct command *c, void *values, int argument_count, char **arg
 		r = fetch_what_is_read(b, c, argument_count, arguments, &f);
 	if (r == 0)
 		r = start_keeper(b);
+	if (r == 0)
+		sigprocmask(SIG_SETMASK, &before, NULL);
 	if (r < 0) {
 		fprintf(stderr, "vitrine %s: %s%s%s\n", c->name, f.code ? f.code : "",
 			f.code ? ": " : "", f.text[0] ? f.text : strerror(-r));
 		borrow_end(b);
+		sigprocmask(SIG_SETMASK, &before, NULL);
 		return STATUS_REFUSED;
 	}
 	set_state(c, values, b->state);

@@ -50,7 +50,7 @@ int connection_ask(int socket, json_t *request, struct control_message *ret_answ
 {
 	cleanup(json) json_t *owned = request;
 	struct pollfd answer = {.fd = socket, .events = POLLIN};
-	struct control_message m;
+	struct control_message m = {0};
 	int r = owned ? control_send(socket, owned, NULL, 0) : -ENOMEM;
 
 	if (r == 0)

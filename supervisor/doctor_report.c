@@ -197,6 +197,30 @@ void doctor_report_refresh(struct doctor_report *r)
 	doctor_digest(r->states, r->digest);
 }
 
+bool doctor_report_lacks(struct doctor_report *r, const char **ret_name,
+			 struct finding *ret_finding)
+{
+	bool is_mended = false, lacks = false;
+
+	for (size_t i = 0; doctor_checks[i].name && !lacks; i++) {
+		struct finding f = {0};
+
+		if (r->states[i] != FINDING_MISSING)
+			continue;
+		doctor_checks[i].look(&r->subject, &f);
+		lacks = f.state == FINDING_MISSING;
+		is_mended |= !lacks;
+		r->states[i] = f.state;
+		*ret_name = doctor_checks[i].name;
+		*ret_finding = f;
+	}
+	if (is_mended) {
+		try_all(r, true);
+		doctor_digest(r->states, r->digest);
+	}
+	return lacks;
+}
+
 const char *doctor_report_digest(const struct doctor_report *report)
 {
 	return report->digest;

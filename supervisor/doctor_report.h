@@ -18,6 +18,13 @@ void doctor_report_free(struct doctor_report *report);
 /* Before a session. Looks at most once a second. */
 void doctor_report_refresh(struct doctor_report *report);
 
+/*
+ * Before a session: the first thing without which none runs as it has to. It is looked at once
+ * more, because it may have been mended since. False: nothing is missing.
+ */
+bool doctor_report_lacks(struct doctor_report *report, const char **ret_name,
+			 struct finding *ret_finding);
+
 /* SHA-256, in hex, of one line for each check: its state, a blank and its name. */
 const char *doctor_report_digest(const struct doctor_report *report);
 /* The names of those that are not ok; a new reference, NULL when out of memory. */

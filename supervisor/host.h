@@ -52,9 +52,10 @@ struct host {
 	struct worker *starts, *ends; /* make durable what sessions begin and end with */
 	_Atomic uint64_t ledger_added, ledger_settled; /* lines of ends */
 	uint32_t slot_hint;
-	uint64_t missed_seen;	  /* runs of programs that were missed, when last looked at */
-	size_t watched;		  /* sessions that the sensors watch */
-	sd_event_source *detach;  /* runs when there is none any more */
+	uint64_t process_start;	 /* our own, by which we are known in manifests; 0: not known yet */
+	uint64_t missed_seen;	 /* runs of programs that were missed, when last looked at */
+	size_t watched;		 /* sessions that the sensors watch */
+	sd_event_source *detach; /* runs when there is none any more */
 	struct session *sessions; /* all of them, newest first */
 	size_t session_count;
 };

@@ -75,6 +75,8 @@ static int least_names(int dir_fd, const char *after, bool (*is_wanted)(const ch
 	struct dirent *entry;
 	size_t count = 0;
 
+	if (!dir && copy >= 0)
+		close(copy);
 	while (dir && (entry = readdir(dir))) {
 		const char *name = entry->d_name;
 		size_t at = count;

@@ -101,10 +101,12 @@ static void tell_unexplained(const struct session *s, const json_t *verdict)
 	json_int_t count = json_integer_value(
 		json_object_get(json_object_get(verdict, "unexplained"), "count"));
 
-	if (count > 0)
-		log_write(&s->host->log, LOG_LEVEL_WARNING,
-			  "session %s: %lld changes in its final tree that no record explains",
-			  s->manifest.id, (long long)count);
+	if (count <= 0)
+		return;
+	metric_add(s->host->metrics->unexplained, (uint64_t)count);
+	log_write(&s->host->log, LOG_LEVEL_WARNING,
+		  "session %s: %lld changes in its final tree that no record explains",
+		  s->manifest.id, (long long)count);
 }
 
 void session_closing(struct session *s, const struct recorder_message *m)

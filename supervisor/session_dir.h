@@ -23,7 +23,6 @@ struct session_dir {
 		-1, -1                                                                             \
 	}
 
-#define SPARE_PREFIX ".spare-"
 #define SPARE_NAME_SIZE (sizeof(SPARE_PREFIX) + SESSION_ID_LENGTH)
 
 /* A new random id. 0 or -errno. */

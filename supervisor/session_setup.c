@@ -41,6 +41,7 @@ static int fail(struct session *s, struct fault *f, const char *step, int error,
 static int make_manifest(struct session *s)
 {
 	struct manifest *m = &s->manifest;
+	struct host *h = s->host;
 
 	int r = session_manifest_texts(s, m);
 
@@ -51,7 +52,10 @@ static int make_manifest(struct session *s)
 	m->uid = (int64_t)s->asker.uid;
 	m->started_ns = session_clock_ns(CLOCK_REALTIME);
 	m->supervisor_pid = getpid();
-	return process_start(getpid(), &m->supervisor_start);
+	if (h->process_start == 0)
+		r = process_start(getpid(), &h->process_start);
+	m->supervisor_start = h->process_start;
+	return r;
 }
 
 static int make_directory(struct session *s, struct fault *f)
@@ -335,11 +339,26 @@ static int measure_workspace(struct session *s, struct fault *f)
 	return r < 0 ? fail(s, f, "limits", r, NULL) : 0;
 }
 
+/* What the host lacks refuses a session, before anything of it is there. */
+static int check_host(struct doctor_report *report, struct fault *f)
+{
+	struct finding lack;
+	const char *name;
+
+	if (!report)
+		return 0;
+	doctor_report_refresh(report);
+	if (!doctor_report_lacks(report, &name, &lack))
+		return 0;
+	return fault_set(f, -EOPNOTSUPP, "unfit_host", "%s: %s%s%s; see vitrine doctor", name,
+			 lack.found, lack.mend[0] ? ": " : "", lack.mend);
+}
+
 int session_set_up(struct session *s, const int fds[3], struct fault *f)
 {
-	if (s->host->doctor)
-		doctor_report_refresh(s->host->doctor);
-	int r = take_from_pool(s) ? 0 : take_slot(s, f);
+	int r = check_host(s->host->doctor, f);
+	if (r == 0)
+		r = take_from_pool(s) ? 0 : take_slot(s, f);
 	if (r < 0)
 		return r;
 	phases_mark(s->phases, "slot");

@@ -81,7 +81,8 @@ static int list_entry(struct list *list, int sessions_fd, const char *name)
 	struct manifest m;
 	int r;
 
-	if (!strcmp(name, ".") || !strcmp(name, ".."))
+	if (!strcmp(name, ".") || !strcmp(name, "..") ||
+	    !strncmp(name, SPARE_PREFIX, strlen(SPARE_PREFIX)))
 		return 0;
 	r = session_id_is_valid(name) ? read_session(sessions_fd, name, &m) : -EBADMSG;
 	if (r == -ENOMEM)

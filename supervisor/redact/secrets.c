@@ -227,7 +227,7 @@ static int check_list(const struct redact_secret *list, size_t count, size_t *re
 int secrets_new(const uint8_t key[32], const struct redact_secret *list, size_t count,
 		struct secrets **ret_secrets)
 {
-	size_t longest, room_size, form_size;
+	size_t longest, room_size = 0, form_size;
 	struct filling f = {0};
 	int r = check_list(list, count, &longest);
 
@@ -239,12 +239,14 @@ int secrets_new(const uint8_t key[32], const struct redact_secret *list, size_t 
 	f.s->count = count;
 	letters_init(&f.s->letters);
 	form_size = FORM_ROOM(longest);
-	r = vault_new(2 * form_size + LETTERS_SLACK, &f.room, &room_size);
+	if (count > 0)
+		r = vault_new(2 * form_size + LETTERS_SLACK, &f.room, &room_size);
 	if (r == 0) {
-		f.letters = f.room + form_size;
+		f.letters = count > 0 ? f.room + form_size : NULL;
 		r = make_literals(f.s, key, list, &f);
-		vault_free(f.room, room_size);
 	}
+	if (f.room)
+		vault_free(f.room, room_size);
 	if (r == 0)
 		r = check_names(f.s);
 	if (r < 0) {

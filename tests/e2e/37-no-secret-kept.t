@@ -3,12 +3,14 @@
 # arguments and two names that are asked for. Then all that vitrine wrote, sent and still has in memory is searched.
 # shellcheck disable=SC2089,SC2090
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/export.sh"
 need_root
 
 SECRET="Xq7/pl4nted+'v\"alue-Zw9"
 export SECRET
 socket=$work/control.sock
-env -u SECRET "$bin/vitrined" --state "$state" --socket "$socket" 2>"$work/daemon.log" &
+printf '{"state": "%s", "socket": "%s", "metrics": "unix:%s"}\n' "$state" "$socket" "$work/metrics.sock" >"$work/daemon.json"
+env -u SECRET "$bin/vitrined" --config "$work/daemon.json" 2>"$work/daemon.log" &
 daemon=$!
 for _ in $(seq 100); do
 	[ ! -S "$socket" ] || break
@@ -47,6 +49,7 @@ for n, (name, form) in enumerate(forms.items()):
         subprocess.run(["/no/such/" + form])
     except OSError:
         pass
+os.write(1, b"nothing is cut here\n")
 for i in range(1, len(b)):
     os.write(1, b[:i])
     os.write(1, b[i:] + b"|\n")
@@ -124,11 +127,35 @@ else
 	[ ! -s "$work/log" ]
 	ok $? 'and none of those that saw it would leave a core'
 fi
+# What it tells of itself, and what goes out by every socket.
+mkdir "$work/made"
+curl -sS --max-time 10 --unix-socket "$work/metrics.sock" http://localhost/metrics >"$work/made/metrics"
+check 'it tells of what it cut' grep -q '^vitrine_redactions_total{rule="given"} [1-9]' "$work/made/metrics"
 kill "$daemon"
 wait "$daemon"
 
+export TOKEN=tok HOOK_SECRET=whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=
+start_receiver
+: >"$got/keep"
+python3 "$here/syslog_receiver.py" "$got" tcp 2>>"$work/receiver.log" &
+syslog=$!
+trap 'kill $syslog; cleanup_exporter; finish' EXIT
+wait_until 5 test -s "$got/address"
+out='"include_output": true'
+size=500
+configure "$(sink hec "$url" "\"token\": {\"env\": \"TOKEN\"}, $out")" "$(sink elastic "$url" "$out")" "$(sink otlp "$url" "$out")" \
+	"$(sink webhook "$url/hook" "\"secret\": {\"env\": \"HOOK_SECRET\"}, $out")" "$(sink clickhouse "$url/ch" "$out")" \
+	'{"name": "log", "type": "syslog", "transport": "tcp", "address": "'"$(cat "$got/address")"'", '"$fast, $out"'}'
+sed -i 's|^{|{"metrics": "unix:'"$work"'/export.sock", |' "$config"
+start_exporter
+check 'six receivers get it all' wait_until 20 settled hec elastic otlp webhook clickhouse log
+curl -sS --max-time 10 --unix-socket "$work/export.sock" http://localhost/metrics >"$work/made/export-metrics"
+check 'and what sends tells of it' grep -q '^vitrine_' "$work/made/export-metrics"
+stop_exporter
+cp "$got"/body.* "$got/messages" "$work/exporter.log" "$work/made/"
+is 'by all of them the same text went out' 6 "$(grep -l 'nothing is cut here' "$work"/made/body.* "$work/made/messages" | wc -l)"
+
 # All that was written, and all that can be made of it.
-mkdir "$work/made"
 "$bin/vitrine" replay --state "$state" --json "$id" >"$work/record"
 "$bin/vitrine" replay --state "$state" "$id" >"$work/made/lines" 2>&1
 for format in jsonl ocsf ecs otlp cef; do

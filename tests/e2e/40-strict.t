@@ -49,7 +49,7 @@ is 'and none is cut' 0 "$(grep -c argv_truncated "$work/record")"
 
 # 64 processes in the midst of an exec at the same moment: 60 MB that nothing can hold back once they have begun. Beside them
 # others want the processors, so that many are interrupted there.
-for loop in 1 2 3; do
+for _ in 1 2 3; do
 	(exec sh -c 'while :; do :; done') &
 	loops="${loops:-} $!"
 done

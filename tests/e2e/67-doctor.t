@@ -97,6 +97,12 @@ doctor_where "mkdir $state; mount -t tmpfs -o size=1m none $state"
 rmdir "$state"
 is 'without room for records no session runs as it has to' 1 "$status"
 is 'and the disk is what is missing' missing "$(finding disk)"
+# A session is refused with the same words.
+unshare -m sh -c "mkdir $state; mount -t tmpfs -o size=1m,mode=755 none $state"'; shift; "$@"; echo "status $?"; ls "$0/sessions"' \
+	"$state" sh "$bin/vitrine" run --quiet --state "$state" -- true >"$work/out" 2>"$work/err"
+rmdir "$state"
+is 'nor does one' 'status 125' "$(cat "$work/out")"
+is 'which says what is missing, and the mend' 1 "$(grep -c 'disk: .* left: make room, or give another state directory' "$work/err")"
 doctor_where "mkdir $state; mount -t tmpfs -o size=256m none $state"
 rmdir "$state"
 is 'little room is enough to run' 0 "$status"

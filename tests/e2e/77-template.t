@@ -143,6 +143,21 @@ echo more >>"$state/templates/twin/root/etc/passwd"
 refused 'changed after it was added' --rootfs twin
 is 'check finds it too' 3 "$(template check twin >/dev/null 2>&1; echo $?)"
 
+# What was there before is what the template has.
+sum() {
+	sha256sum <"$state/templates/box/root/$1" | cut -d' ' -f1
+}
+run --quiet --user root --rootfs box -- sh -c 'echo more >>/secret/root-only; : >/bin/ls; touch /bin/id' 2>/dev/null
+is 'the record has hashes of the template, and what became of it' "/bin/id none $(sum bin/id) $(sum bin/id)
+/bin/ls modified $(sum bin/ls) $(printf '' | sha256sum | cut -d' ' -f1)
+/secret/root-only modified $(sum secret/root-only) $( (echo ours; echo more) | sha256sum | cut -d' ' -f1)" \
+	"$(replay --kind file.final | python3 -c '
+import json, sys
+for e in sorted(map(json.loads, sys.stdin), key=lambda e: e["path"]):
+    if e["file_type"] == "regular":
+        print(e["path"], e["change"], e["sha256_before"], e["sha256"])')"
+is 'all of it explained' 0 "$(replay --kind session.end | python3 -c 'import json, sys; print(json.load(sys.stdin)["unexplained"]["count"])')"
+
 "$vitrine" run --state "$state" --quiet --rootfs box -- sleep 60 &
 client=$!
 for _ in $(seq 100); do

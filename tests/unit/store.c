@@ -200,8 +200,9 @@ static void sessions_are_listed_oldest_first(void **state)
 	put_session(&s, "cccccccccccc", "one", 100);
 	put_session(&s, "aaaaaaaaaaaa", "three", 200);
 	cleanup(close_fd) int sessions = open_below(s.fd, "sessions");
-	close(open_below(sessions, "dddddddddddd")); /* has no manifest yet */
-	close(open_below(sessions, "lost+found"));   /* is none of ours */
+	close(open_below(sessions, "dddddddddddd"));		  /* has no manifest yet */
+	close(open_below(sessions, "lost+found"));		  /* is none of ours */
+	close(open_below(sessions, SPARE_PREFIX "ffffffffffff")); /* is to become one */
 	assert_int_equal(symlinkat("aaaaaaaaaaaa", sessions, "eeeeeeeeeeee"), 0);
 	assert_int_equal(renameat(sessions, "cccccccccccc", sessions, "cccccccccccd"), 0);
 
