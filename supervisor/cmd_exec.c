@@ -62,6 +62,7 @@ const struct command command_exec = {
 		"The command gets the environment that the session was given and what --env adds. When its first process has ended, whatever it "
 		"left running is killed; the session goes on. When the session ends, so do all of its commands: reason killed, by session. Where "
 		"vitrine exec itself ends, the command does.\n\n"
+		"Commands of a session are no walls to each other: what one may do as its user it may do to the processes and files of another.\n\n"
 		"Signals are passed on as by vitrine run; the second one kills the command. vitrine kill --exec ends it from elsewhere.\n\n"
 		"Users other than root can give commands to sessions of their own alone.",
 	.sections = (const struct command_section[]){
@@ -69,6 +70,17 @@ const struct command command_exec = {
 		 "As of vitrine run: the exit status of COMMAND; 128+N when it was ended by signal N, and 137 when it was killed; 75 when the "
 		 "session has as many commands as it may, which is 64; 125 when it could not be run, 126 when COMMAND could not be run, 127 when it was "
 		 "not found. The verdict of --json says which."},
+		{"LIMITS",
+		 "--limit is of this command and all that it starts, beside what the session has for all of its commands and never above that; forms are "
+		 "those of vitrine run. What is reached ends, or fails, in this command alone.\n\n"
+		 "  memory     bytes of memory, swap included\n"
+		 "  pids       processes and threads alive at once\n"
+		 "  cpu        processors: 0.5 is half of one\n"
+		 "  wall       time of the command\n"
+		 "  files      open files of each process\n"
+		 "  file_size  bytes of each file\n"
+		 "  output     bytes that the command writes to its streams\n\n"
+		 "disk, inodes, workspace, io and cpu_weight are of the session, whose commands share them."},
 		{"EXAMPLES",
 		 "  id=$(vitrine start --workspace .)\n"
 		 "  vitrine exec $id -- pip install -r requirements.txt\n"

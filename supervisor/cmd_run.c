@@ -75,19 +75,19 @@ const struct command command_run = {
 		{"EXIT STATUS",
 		 "The exit status of COMMAND; 128+N when it was ended by signal N, and 137 when the session was killed; 75 when "
 		 "vitrined has as many sessions as it takes, of you or in all; 125 when vitrine could not run it, 126 when COMMAND could not be run, 127 when it was not found. The verdict of --json says which: "
-		 "reason is exit, signal, timeout, oom, limit, killed, setup_failed or supervisor_lost, by is who sent the signal: client, user, vitrined, "
-		 "process (one of the session's own; sender says which), outside (another process of the host) or kernel. Where there was no "
+		 "reason is exit, signal, timeout, oom, limit, killed, setup_failed or supervisor_lost, by is who sent the signal or killed it: client, user, vitrined, "
+		 "session (that ended), process (one of the session's own; sender says which), outside (another process of the host) or kernel. Where there was no "
 		 "session the line is {\"error\": {\"code\", \"message\"}}; code is capacity, forbidden, bad_request, bad_setting, ...\n\n"
 		 "What memory, files or a file's size ends is reason oom or limit only where the kernel itself ended COMMAND for it."},
 		{"LIMITS",
 		 "Every limit that is given holds, or the session is refused with what is missing. Bytes may end in K, M, G or T. "
-		 "A limit that was hit is a limit record, with how often.\n\n"
+		 "A limit that was hit is a limit record, with how often and whose it was (scope). Those given here are of all commands of the session together; vitrine exec --limit and command_limits of a policy give one command limits of its own.\n\n"
 		 "  memory     bytes of memory, swap and files in memory included; what needs more is killed\n"
 		 "  pids       processes and threads alive at once\n"
 		 "  cpu        processors: 0.5 is half of one\n"
 		 "  cpu_weight share of processors where others want them too: 1 to 10000, 100 is everybody's\n"
 		 "  io         bytes a second from and to each disk; what is throttled is not counted as a hit\n"
-		 "  wall       time of the command: seconds, or 500ms, 8s, 5m, 2h; then everything is killed\n"
+		 "  wall       time of the session from its command on: seconds, or 500ms, 8s, 5m, 2h; then everything is killed\n"
 		 "  disk       bytes of files outside of /workspace (2G if not given)\n"
 		 "  workspace  bytes by which /workspace may grow on its disk, files that are deleted and open included; measured\n"
 		 "             about once a second, then everything is killed\n"

@@ -43,44 +43,46 @@ static const struct unit_form {
 
 static const struct limit {
 	const char *name;
-	enum unit unit;
 	uint64_t min, max;
 	size_t offset;
 	const char *doc;
+	enum unit unit;
 	bool is_shared; /* of all commands together, and of no one's alone */
 } limits[] = {
 #define AT(field) offsetof(struct limit_values, field)
-	{"memory", UNIT_BYTES, 4 << 20, NUMBER_MAX, AT(memory_bytes),
+	{"memory", 4 << 20, NUMBER_MAX, AT(memory_bytes),
 	 "Memory of the session's processes and of its files in memory, swap included; at least "
-	 "4M."},
-	{"pids", UNIT_NUMBER, 1, 4 << 20, AT(pids), "Processes and threads alive at once."},
-	{"cpu", UNIT_MILLI, 10, 1000000, AT(cpu_milli),
-	 "Processors, as their time in each tenth of a second; at least 0.01."},
-	{"wall", UNIT_TIME, 1, 1000ull * 86400 * 3650, AT(wall_ms),
-	 "Time that the command may take, in seconds or with a unit: ms, s, m, h."},
-	{"disk", UNIT_BYTES, 1 << 20, NUMBER_MAX, AT(disk_bytes),
+	 "4M.",
+	 UNIT_BYTES},
+	{"pids", 1, 4 << 20, AT(pids), "Processes and threads alive at once.", UNIT_NUMBER},
+	{"cpu", 10, 1000000, AT(cpu_milli),
+	 "Processors, as their time in each tenth of a second; at least 0.01.", UNIT_MILLI},
+	{"wall", 1, 1000ull * 86400 * 3650, AT(wall_ms),
+	 "Time that the command may take, in seconds or with a unit: ms, s, m, h.", UNIT_TIME},
+	{"disk", 1 << 20, NUMBER_MAX, AT(disk_bytes),
 	 "Bytes of files that the session makes outside of /workspace; at least 1M, 2G if not "
 	 "given.",
-	 .is_shared = true},
-	{"inodes", UNIT_NUMBER, 128, UINT32_MAX, AT(inodes),
+	 UNIT_BYTES, .is_shared = true},
+	{"inodes", 128, UINT32_MAX, AT(inodes),
 	 "Files that the session makes outside of /workspace; at least 128, 1000000 if not given.",
-	 .is_shared = true},
-	{"files", UNIT_NUMBER, 8, 1 << 30, AT(files), "Open files of each process; at least 8."},
-	{"file_size", UNIT_BYTES, 1, NUMBER_MAX, AT(file_size_bytes), "Size of each file."},
-	{"output", UNIT_BYTES, 1, NUMBER_MAX, AT(output_bytes),
-	 "Bytes that the command may write to standard output, standard error or its terminal."},
-	{"cpu_weight", UNIT_NUMBER, 1, 10000, AT(cpu_weight),
+	 UNIT_NUMBER, .is_shared = true},
+	{"files", 8, 1 << 30, AT(files), "Open files of each process; at least 8.", UNIT_NUMBER},
+	{"file_size", 1, NUMBER_MAX, AT(file_size_bytes), "Size of each file.", UNIT_BYTES},
+	{"output", 1, NUMBER_MAX, AT(output_bytes),
+	 "Bytes that the command may write to standard output, standard error or its terminal.",
+	 UNIT_BYTES},
+	{"cpu_weight", 1, 10000, AT(cpu_weight),
 	 "Share of processors where others want them too, from 1 to 10000; 100 is everybody's who "
 	 "has not asked.",
-	 .is_shared = true},
-	{"io", UNIT_BYTES, 4096, NUMBER_MAX, AT(io_bytes),
+	 UNIT_NUMBER, .is_shared = true},
+	{"io", 4096, NUMBER_MAX, AT(io_bytes),
 	 "Bytes a second that may be read from each disk, and as many that may be written; at "
 	 "least 4K.",
-	 .is_shared = true},
-	{"workspace", UNIT_BYTES, 4096, NUMBER_MAX, AT(workspace_bytes),
+	 UNIT_BYTES, .is_shared = true},
+	{"workspace", 4096, NUMBER_MAX, AT(workspace_bytes),
 	 "Bytes of its disk by which /workspace may grow, measured about once a second; at least "
 	 "4K.",
-	 .is_shared = true},
+	 UNIT_BYTES, .is_shared = true},
 #undef AT
 };
 

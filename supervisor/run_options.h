@@ -37,7 +37,7 @@
 	{"user", 0, "USER", "user of the command in the session", OPTION_CHOICE, AT(user), .choices = run_users}
 
 #define COMMAND_OPTIONS \
-	{"tty", 0, NULL, "give the command a terminal", OPTION_SET, AT(tty), .value = 1}, \
+	{"tty", 't', NULL, "give the command a terminal", OPTION_SET, AT(tty), .value = 1}, \
 	{"no-tty", 0, NULL, "give it none, even on a terminal", OPTION_SET, AT(tty), .value = 0}, \
 	{"cwd", 0, "DIR", "working directory in the session", OPTION_TEXT, AT(cwd)}, \
 	{"json", 0, NULL, "print the verdict as JSON, as the last line of standard error", OPTION_FLAG, AT(json)}, \

@@ -377,11 +377,20 @@ int exec_open_streams(struct session_exec *x, const int fds[3], struct fault *f)
 	return streams_open(fds, x->request->tty, owner, &x->streams, f);
 }
 
+static int refuse_one_more(const struct session *s, struct fault *f)
+{
+	return fault_set(f, -EBUSY, "capacity",
+			 "%d commands of session %s run, as many as a session may have",
+			 INIT_COMMANDS_MAX, s->manifest.id);
+}
+
 int exec_tell(struct session_exec *x, struct fault *f)
 {
 	struct session *s = x->session;
 	int r = x->cgroup ? 0 : sandbox_prepare_exec(s->sandbox, x->number, &x->cgroup);
 
+	if (r == -ENOSPC) /* some that were killed have not been reaped */
+		return refuse_one_more(s, f);
 	if (r < 0)
 		return fault_set(f, r, "cgroup", "cgroup: %s", strerror(-r));
 	crash_point();
@@ -499,11 +508,7 @@ static int check_start(const struct session *s, struct fault *f)
 	if (s->stage != SESSION_WORKING)
 		return fault_set(f, -ESRCH, "not_running", "session %s %s", s->manifest.id,
 				 s->is_ready ? "is ending" : "does not run yet");
-	if (count_execs(s) >= INIT_COMMANDS_MAX)
-		return fault_set(f, -EBUSY, "capacity",
-				 "%d commands of session %s run, as many as a session may have",
-				 INIT_COMMANDS_MAX, s->manifest.id);
-	return 0;
+	return count_execs(s) >= INIT_COMMANDS_MAX ? refuse_one_more(s, f) : 0;
 }
 
 int session_exec_start(struct session *s, struct exec_request *request, const int fds[3],

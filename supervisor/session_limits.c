@@ -190,10 +190,9 @@ int exec_limits_set(struct session_exec *x, struct fault *f)
 		[WIRE_LIMIT_files] = l->files,
 		[WIRE_LIMIT_file_size] = l->file_size_bytes,
 	};
-	static const struct sandbox_limits none;
 	struct sandbox_error error = {0};
 
-	if (memcmp(&limits, &none, sizeof(none)) == 0)
+	if (!l->memory_bytes && !l->pids && !l->cpu_milli && !l->files && !l->file_size_bytes)
 		return 0;
 	int r = sandbox_limit_exec(x->session->sandbox, x->number, &limits, &error);
 	if (r < 0)

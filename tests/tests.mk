@@ -58,7 +58,7 @@ soak: deps deps-receivers crash all $(B)/tests/acts $(B)/tests/escape $(B)/tests
 
 KERNELS ?= bookworm trixie
 KERNEL_CACHE := build/kernels
-KERNEL_TESTS := tests/e2e/10-acts.t tests/e2e/66-attempts.t tests/e2e/65-limits.t tests/e2e/67-kill.t tests/e2e/68-users.t tests/e2e/76-escape.t tests/e2e/88-final.t
+KERNEL_TESTS := tests/e2e/10-acts.t tests/e2e/66-attempts.t tests/e2e/65-limits.t tests/e2e/72-command-limits.t tests/e2e/67-kill.t tests/e2e/68-users.t tests/e2e/76-escape.t tests/e2e/88-final.t
 GUEST_RUN = VITRINE_BIN=/vitrine/bin VITRINE_TESTS=/vitrine sh /vitrine/e2e/$(notdir $(t))
 
 deps-kernels:

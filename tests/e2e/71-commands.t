@@ -70,6 +70,7 @@ is 'files stay from one to the next' kept "$(in_session sh -c 'echo kept >/tmp/n
 is 'standard input is its own' 'given' "$(echo given | vitrine exec --quiet "$id" cat)"
 is 'so are directory, variables and user' '/tmp other 0' "$(vitrine exec "$id" --quiet --cwd /tmp --env WHO=other --user root -- sh -c 'echo "$(pwd) $WHO $(id -u)"')"
 is 'and a terminal' '40 100' "$(on_terminal "$bin/vitrine" exec --state "$state" --tty "$id" -- stty size)"
+is 'the first process of the session is out of reach of those that follow it' '' "$(vitrine exec --quiet --user root "$id" -- sh -c 'ls /proc/1/fd /proc/1/root/ 2>/dev/null; cat /proc/1/environ /proc/1/maps 2>/dev/null; kill -9 1 2>/dev/null' || :)"
 status=0
 in_session /no/such/program 2>/dev/null || status=$?
 is 'what is not there is 127, and the session goes on' '127 on' "$status $(in_session echo on)"
@@ -155,6 +156,26 @@ print(head["term"]["cols"], said.strip())')"
 check 'show has all of them' sh -c "'$bin/vitrine' show --state '$state' '$id' | grep -q '^commands     1: sh -c'"
 "$bin/vitrine" report --state "$state" --format md -o "$work/report.md" "$id" >"$work/log" 2>&1
 check 'and so has a report' grep -q '^- Commands: .[0-9]* given; 1: sh -c' "$work/report.md"
+
+# ---- as many as there may be ----
+
+id=$(vitrine start)
+pids=
+for _ in $(seq 64); do
+	in_session sleep 1000 2>/dev/null &
+	pids="$pids $!"
+done
+wait_for sh -c "[ \$('$bin/vitrine' replay --state '$state' --json --kind exec.start '$id' | wc -l) -eq 64 ]"
+status=0
+in_session true 2>"$work/said" || status=$?
+is 'one too many is told so' '75 yes' "$status $(grep -q 'as many as a session may have' "$work/said" && echo yes)"
+vitrine kill "$id"
+for pid in $pids; do
+	status=0
+	wait "$pid" || status=$?
+	[ $status -eq 137 ] || echo "$status"
+done >"$work/statuses"
+is 'and all of them end with their session' '' "$(cat "$work/statuses")"
 
 # ---- a session that lives for a command ----
 

@@ -211,4 +211,24 @@ run -- /bin/true >/dev/null 2>&1 || exit 1
 is 'a session that changes nothing leaves nothing' '' "$(finals)"
 is 'and says so' 0 "$(unexplained)"
 
+# ---- who looks may die ----
+
+"$bin/vitrined" --state "$state" --socket "$work/socket" 2>"$work/daemon.log" &
+daemon=$!
+until [ -S "$work/socket" ]; do
+	kill -0 $daemon 2>/dev/null || break
+	sleep 0.1
+done
+looks() {
+	"$bin/vitrine" run --quiet --socket "$work/socket" -- /bin/sh -c 'echo x >/tmp/x' >/dev/null 2>&1
+	finals
+}
+looker=$(pgrep -P $daemon -f vitrine-final)
+kill -9 "$(pgrep -P "$looker")"
+is 'the child that waits is replaced' '/tmp/x created regular ->2 hash' "$(looks)"
+kill -9 "$looker"
+is 'and so is what starts it' '/tmp/x created regular ->2 hash' "$(looks)"
+kill $daemon
+wait $daemon
+
 done_testing

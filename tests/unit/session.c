@@ -409,7 +409,8 @@ static void another_command_ends_by_itself(void **state)
 	assert_int_equal(others[2].ended, 1);
 	assert_int_equal(others[2].status, 3);
 	assert_string_equal(others[2].reason, "exit");
-	assert_string_equal(fake.calls, "prepare begin tell-exec exec.start exec kill-exec exec.end ");
+	assert_string_equal(fake.calls,
+			    "prepare begin tell-exec exec.start exec kill-exec exec.end ");
 	assert_int_equal(b->session->stage, SESSION_WORKING);
 
 	/* What comes late of it is nobody's. */
