@@ -66,7 +66,7 @@ static void many_killers_are_one_end(void **state)
 static void every_step_of_the_set_up_is_unwound(void **state)
 {
 	struct bench *b = *state;
-	static const char *const steps[] = {"create", "watch", "ring", "prepare"};
+	static const char *const steps[] = {"create", "watch", "prepare", "ring"};
 	struct fault f;
 
 	fake.failing = "slot";
