@@ -189,7 +189,7 @@ int recorder_open(struct recorder *r, const struct recorder_open *o)
 		json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:s, s:I, s:s, s:I, s:I, s:O, s:O, s:O, "
 			  "s:O?, "
 			  "s:O?, s:b, s:b, s:o, s:O?, "
-			  "s:I, s:I}",
+			  "s:I, s:I, s:I, s:I}",
 			  "request", "open", "session", o->session, "slot", (json_int_t)o->slot,
 			  "ring_id", (json_int_t)o->ring_id, "ring_bytes",
 			  (json_int_t)o->ring_bytes, "high_water", (json_int_t)o->high_water,
@@ -203,7 +203,8 @@ int recorder_open(struct recorder *r, const struct recorder_open *o)
 			  "redact_output", o->policy->redact_output, "explain",
 			  strcmp(o->policy->final, "off") != 0, "secrets",
 			  session_secrets_values(o->secrets), "key", o->key, "uid_base",
-			  (json_int_t)o->uid_base, "uid_count", (json_int_t)o->uid_count),
+			  (json_int_t)o->uid_base, "uid_count", (json_int_t)o->uid_count, "exec",
+			  (json_int_t)o->exec, "cgroup", (json_int_t)o->exec_cgroup),
 		&riders);
 }
 

@@ -50,7 +50,9 @@ struct recorder_open {
 	uint64_t ring_id; /* the same for a ring that comes again */
 	uint64_t ring_bytes, high_water;
 	uint32_t uid_base, uid_count;
-	int journal_fd; /* the session's directory */
+	uint32_t exec;	      /* the command whose process is made while it is opened; 0: none */
+	uint64_t exec_cgroup; /* by which it is known */
+	int journal_fd;	      /* the session's directory */
 	int ring_fd, freeze_fd;
 	int fanotify_fd, root_mount_fd; /* -1: none */
 };

@@ -398,7 +398,8 @@ int exec_tell(struct session_exec *x, struct fault *f)
 	crash_point();
 	if (r < 0)
 		return r;
-	r = sandbox_begin_exec(s->sandbox, x->number);
+	/* The recorder knows the first one from the opening on, others when it has said so. */
+	r = x == s->main ? sandbox_begin_exec(s->sandbox, x->number) : 0;
 	if (r < 0)
 		return fault_set(f, r, "sandbox", "sandbox: %s", strerror(-r));
 	const struct recorder_command command = {

@@ -354,6 +354,15 @@ static int check_host(struct doctor_report *report, struct fault *f)
 			 lack.found, lack.mend[0] ? ": " : "", lack.mend);
 }
 
+/* The recorder has to know the command's cgroup before the first process of it is born. */
+static int prepare_command(struct session *s, struct fault *f)
+{
+	struct session_exec *x = s->main;
+	int r = !x || x->cgroup ? 0 : sandbox_prepare_exec(s->sandbox, x->number, &x->cgroup);
+
+	return r < 0 ? fail(s, f, "cgroup", r, NULL) : 0;
+}
+
 int session_set_up(struct session *s, const int fds[3], struct fault *f)
 {
 	int r = check_host(s->host->doctor, f);
@@ -388,6 +397,8 @@ int session_set_up(struct session *s, const int fds[3], struct fault *f)
 		if (r == 0)
 			r = wait_launched(s, f);
 	}
+	if (r == 0)
+		r = prepare_command(s, f);
 	return r;
 }
 
@@ -466,6 +477,11 @@ int session_open_record(struct session *s)
 	if (s->is_bare)
 		return open_bare(s);
 
+	/* What the first command's process does is to be known as its own from its birth on; that
+	 * this fails exec_tell will say. */
+	if (s->main && !s->main->cgroup)
+		(void)sandbox_prepare_exec(s->sandbox, s->main->number, &s->main->cgroup);
+
 	const struct sandbox_info *info = sandbox_info(s->sandbox);
 	struct recorder_open open = {
 		.session = s->manifest.id,
@@ -478,6 +494,8 @@ int session_open_record(struct session *s)
 		.high_water = s->watch.high_water,
 		.uid_base = info->uid_base,
 		.uid_count = info->uid_count,
+		.exec = s->main ? s->main->number : 0,
+		.exec_cgroup = s->main ? s->main->cgroup : 0,
 		.journal_fd = s->dir_fd,
 		.ring_fd = s->watch.ring_fd,
 		.freeze_fd = info->freeze_fd,

@@ -58,7 +58,7 @@ int capture_add_exec(struct capture *c, uint64_t cgroup, uint32_t exec)
 {
 	size_t count = sizeof(c->execs) / sizeof(c->execs[0]), used = 0, oldest = 0;
 
-	while (used < count && c->execs[used].cgroup != 0)
+	while (used < count && c->execs[used].cgroup != 0 && c->execs[used].cgroup != cgroup)
 		used++;
 	while (used == count && oldest < count - 1 && !c->execs[oldest].has_ended)
 		oldest++;

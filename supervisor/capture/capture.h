@@ -64,8 +64,8 @@ struct capture {
 int capture_new(const struct capture_options *options, struct capture **ret_capture);
 void capture_free(struct capture *c);
 
-/* Tell which cgroup belongs to command @exec. -ENOSPC when the table is full: the oldest that has
- * ended is then dropped, or the oldest. */
+/* Tell which cgroup belongs to command @exec; it may be told again. -ENOSPC when the table is full:
+ * the oldest that has ended is then dropped, or the oldest. */
 int capture_add_exec(struct capture *c, uint64_t cgroup, uint32_t exec);
 /* It has ended; what is still told of it is its own as long as there is room. */
 void capture_end_exec(struct capture *c, uint32_t exec);

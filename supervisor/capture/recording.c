@@ -134,6 +134,8 @@ int recording_new(struct recording_host *host, const struct recording_options *o
 	if (e == 0 && options->ring_fd >= 0) {
 		*ret_why = "cannot watch the ring";
 		e = recording_open_ring(r);
+		if (e == 0 && options->exec)
+			capture_add_exec(r->capture, options->exec_cgroup, options->exec);
 	}
 	if (e < 0) {
 		recording_leave_ring(r);

@@ -72,7 +72,9 @@ struct recording_options {
 	size_t secret_count;
 	const struct checkpoints_key *key; /* signs it; borrowed for the opening; NULL: unsigned */
 	uint32_t uid_base, uid_count;
-	int journal_fd; /* directory; borrowed */
+	uint32_t exec;	      /* a command that is known before it is told of; 0: none */
+	uint64_t exec_cgroup; /* its cgroup */
+	int journal_fd;	      /* directory; borrowed */
 	/* Taken over on success, except where -1. Without a ring only the journal is there. */
 	int ring_fd, freeze_fd, fanotify_fd, root_mount_fd;
 };

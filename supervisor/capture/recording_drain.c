@@ -199,7 +199,7 @@ static void give_up_ring(struct recording *r)
 	r->host->notice(r->host->notice_context, r->session, RECORDING_TROUBLE, EBADMSG, 0);
 }
 
-bool recording_drain_ring(struct recording *r)
+static bool drain(struct recording *r)
 {
 	enum ring_state state = RING_END;
 
@@ -227,6 +227,12 @@ bool recording_drain_ring(struct recording *r)
 	return !is_idle;
 }
 
+/* A record begins with what its session is: what comes before that is told waits in the ring. */
+bool recording_drain_ring(struct recording *r)
+{
+	return r->has_ring && journal_next_seq(r->journal) > 1 && drain(r);
+}
+
 void recording_drain(struct recording *r)
 {
 	recording_drain_ring(r);
@@ -236,7 +242,7 @@ void recording_drain(struct recording *r)
 static void drain_to_end(struct recording *r)
 {
 	for (int tries = 0; r->has_ring && !r->waiting_since && tries < BUSY_TRIES; tries++) {
-		recording_drain_ring(r);
+		drain(r);
 		if (r->ring.position == ring_produced(&r->ring))
 			break;
 		usleep(BUSY_PAUSE_USEC);

@@ -140,6 +140,7 @@ static void write_end(void *context)
 	end->records = journal_next_seq(r->journal) - 1; /* they are numbered from 1 */
 	end->journal = take(r->journal);
 	end->fanotify_fd = take_fd(r->options.fanotify_fd);
+	end->root_mount_fd = take_fd(r->options.root_mount_fd);
 	end->verdict = take(r->verdict);
 
 	struct recording_end handed = *end;

@@ -68,7 +68,7 @@ static int read_options(struct call *c, struct recording_options *o)
 {
 	static const char *const losses[] = {"freeze", "count", "kill", NULL};
 	static const char *const outputs[] = {"full", "meta", "none", NULL};
-	uint64_t slot = 0, base = 0, count = 0, wait_s = 0;
+	uint64_t slot = 0, base = 0, count = 0, wait_s = 0, exec = 0;
 	int on_loss = 0, output = 0;
 	int e = call_number(c, "slot", SESSION_SLOTS - 1, 0, &slot);
 
@@ -89,6 +89,10 @@ static int read_options(struct call *c, struct recording_options *o)
 	if (e == 0)
 		e = call_number(c, "uid_count", UINT32_MAX, 0, &count);
 	if (e == 0)
+		e = call_number(c, "exec", UINT32_MAX, 0, &exec);
+	if (e == 0)
+		e = call_number(c, "cgroup", INT64_MAX, 0, &o->exec_cgroup);
+	if (e == 0)
 		e = call_word(c, "on_loss", losses, &on_loss);
 	if (e == 0)
 		e = call_word(c, "output", outputs, &output);
@@ -96,6 +100,7 @@ static int read_options(struct call *c, struct recording_options *o)
 		return e;
 
 	o->slot = slot;
+	o->exec = exec;
 	o->disk_wait_ns = wait_s * 1000000000ULL;
 	o->uid_base = base;
 	o->uid_count = count;

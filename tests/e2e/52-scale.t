@@ -49,6 +49,8 @@ check 'the pool is full' settled 2 pool_ready
 "$bin/vitrine" run --quiet --socket "$socket" --name cold --limit disk=1G -- /bin/true
 is 'a session from the pool is recorded as any other' "$(kinds cold)" "$(kinds pooled)"
 
+is 'nobody complains' '' "$(grep -E 'error|not whole' "$work/daemon.log")"
+
 kill -9 "$daemon"
 wait "$daemon" 2>/dev/null
 start_daemon

@@ -23,6 +23,15 @@ static void finish_command(struct recorder_world *w, const int fds[2], const cha
 	assert_memory_equal(got, text, size);
 }
 
+/* What the session is: before that nothing of its ring is in the record. */
+static void begin_record(struct recorder_world *w)
+{
+	ask(w,
+	    json_pack("{s:s, s:s, s:s, s:{s:s, s:[s, s]}}", "request", "event", "session", SESSION,
+		      "kind", "session.start", "fields", "name", "a test", "command", "sh", "-c"),
+	    NULL);
+}
+
 static void records_a_session(void **state)
 {
 	struct recorder_world *w = *state;
@@ -30,10 +39,7 @@ static void records_a_session(void **state)
 
 	start(w);
 	open_session(w, "freeze");
-	ask(w,
-	    json_pack("{s:s, s:s, s:s, s:{s:s, s:[s, s]}}", "request", "event", "session", SESSION,
-		      "kind", "session.start", "fields", "name", "a test", "command", "sh", "-c"),
-	    NULL);
+	begin_record(w);
 	start_command(w, command);
 	put_exec(w, 12000, 1000);
 	put_exits(w, 10);
@@ -209,6 +215,7 @@ static void counts_what_is_lost(void **state)
 
 	start(w);
 	open_session(w, "kill");
+	begin_record(w);
 	put_exits(w, 3);
 	lose(w, WIRE_CLASS_process);
 	lose(w, WIRE_CLASS_process);
@@ -325,6 +332,7 @@ static void waits_for_the_disk(void **state)
 
 	start(w);
 	open_session(w, "freeze");
+	begin_record(w);
 	put_exits(w, 10);
 	usleep(100000);
 	fill_disk(w, "filler");
@@ -361,6 +369,7 @@ static void says_what_could_not_be_written(void **state)
 
 	start(w);
 	open_session(w, "count");
+	begin_record(w);
 	put_exits(w, 10);
 	usleep(100000);
 	fill_disk(w, "filler");
@@ -452,16 +461,39 @@ static void drops_what_makes_it_dangerous(void **state)
 	assert_int_equal(seccomp, IS_SANITIZED ? 0 : 2);
 }
 
+/* What the kernel sent before the session was told of comes behind its beginning. */
+static void begins_with_the_session(void **state)
+{
+	struct recorder_world *w = *state;
+
+	start(w);
+	open_session(w, "freeze");
+	put_exits(w, 3);
+	usleep(100000);
+	begin_record(w);
+	json_decref(close_session(w));
+	read_journal(w, FIELD_reason);
+	assert_int_equal(w->events[0].kind, EVENT_session_start);
+	assert_int_equal(count_kind(w, EVENT_process_exit), 3);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(records_a_session),     TEST(keeps_output_up_to_the_cap),
-		TEST(keeps_sizes_of_output), TEST(keeps_no_output),
-		TEST(keeps_sizes_of_output), TEST(stops_output_past_its_limit),
-		TEST(counts_what_is_lost),   TEST(seals_when_vitrined_is_gone),
-		TEST(waits_for_the_disk),    TEST(says_what_could_not_be_written),
-		TEST(refuses_what_is_wrong), TEST(drops_what_makes_it_dangerous),
+		TEST(records_a_session),
+		TEST(begins_with_the_session),
+		TEST(keeps_output_up_to_the_cap),
+		TEST(keeps_sizes_of_output),
+		TEST(keeps_no_output),
+		TEST(keeps_sizes_of_output),
+		TEST(stops_output_past_its_limit),
+		TEST(counts_what_is_lost),
+		TEST(seals_when_vitrined_is_gone),
+		TEST(waits_for_the_disk),
+		TEST(says_what_could_not_be_written),
+		TEST(refuses_what_is_wrong),
+		TEST(drops_what_makes_it_dangerous),
 	};
 
 	/* The file systems that are mounted here are nobody else's. */

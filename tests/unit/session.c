@@ -30,7 +30,7 @@ static void a_command_runs_and_ends(void **state)
 	assert_string_equal(end_reason(), "exit");
 	assert_string_equal(
 		fake.calls,
-		"slot create watch ring open session.start secret.give prepare begin "
+		"slot create watch ring prepare open session.start secret.give begin "
 		"tell-exec sign "
 		"session.ready exec.start exec kill-exec doom exec.end look session.end ");
 	m = read_manifest(b);
@@ -66,7 +66,7 @@ static void many_killers_are_one_end(void **state)
 static void every_step_of_the_set_up_is_unwound(void **state)
 {
 	struct bench *b = *state;
-	static const char *const steps[] = {"create", "watch", "ring"};
+	static const char *const steps[] = {"create", "watch", "prepare", "ring"};
 	struct fault f;
 
 	fake.failing = "slot";
@@ -100,8 +100,8 @@ static void every_step_of_the_set_up_is_unwound(void **state)
 static void a_message_that_cannot_be_sent_ends_it(void **state)
 {
 	struct bench *b = *state;
-	static const char *const steps[] = {"sign",  "session.start", "prepare",
-					    "begin", "session.ready", "tell-exec"};
+	static const char *const steps[] = {"sign", "session.start", "begin", "session.ready",
+					    "tell-exec"};
 	struct fault f;
 
 	fake.failing = "open";
@@ -409,8 +409,7 @@ static void another_command_ends_by_itself(void **state)
 	assert_int_equal(others[2].ended, 1);
 	assert_int_equal(others[2].status, 3);
 	assert_string_equal(others[2].reason, "exit");
-	assert_string_equal(fake.calls,
-			    "prepare begin tell-exec exec.start exec kill-exec exec.end ");
+	assert_string_equal(fake.calls, "prepare tell-exec exec.start exec kill-exec exec.end ");
 	assert_int_equal(b->session->stage, SESSION_WORKING);
 
 	/* What comes late of it is nobody's. */
