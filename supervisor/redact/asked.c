@@ -255,7 +255,7 @@ static int look(struct redactor *r)
 static int give_all(struct redactor *r, redact_emit *emit, void *context)
 {
 	struct asked *n = r->asked;
-	struct begun begun;
+	struct begun begun = {0};
 	int error = n->count ? find_begun(r, &begun) : 0;
 
 	if (!error)

@@ -3,16 +3,6 @@
 . "$(dirname "$0")/lib.sh"
 need_root
 
-# wait_for COMMAND...: until it succeeds, ten seconds at most.
-wait_for() {
-	tries=0
-	until "$@" >/dev/null 2>&1; do
-		tries=$((tries + 1))
-		[ $tries -lt 100 ] || return 1
-		sleep 0.1
-	done
-}
-
 start_daemon() {
 	"$bin/vitrined" --state "$state" --socket "$work/socket" >>"$work/daemon.log" 2>&1 &
 	daemon=$!

@@ -9,16 +9,6 @@ SECRET=correct-horse-battery-staple
 export SECRET
 acts=40
 
-# wait_for COMMAND...: until it succeeds, twenty seconds at most.
-wait_for() {
-	tries=0
-	until "$@" >/dev/null 2>&1; do
-		tries=$((tries + 1))
-		[ $tries -lt 200 ] || return 1
-		sleep 0.1
-	done
-}
-
 # Half of a secret, and half of it as a name that is asked for: both wait for the other half.
 cat >"$workspace/half.sh" <<-SH
 	printf 'before correct-horse-bat'

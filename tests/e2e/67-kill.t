@@ -4,16 +4,6 @@ set -eu
 . "$(dirname "$0")/lib.sh"
 need_root
 
-# wait_for COMMAND...: until it succeeds, ten seconds at most.
-wait_for() {
-	tries=0
-	until "$@" >/dev/null 2>&1; do
-		tries=$((tries + 1))
-		[ $tries -lt 100 ] || return 1
-		sleep 0.1
-	done
-}
-
 # start NAME COMMAND...: in the background; $client and $id are set when the command says "ready".
 start() {
 	name=$1

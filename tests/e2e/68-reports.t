@@ -29,15 +29,6 @@ set -eu
 . "$(dirname "$0")/lib.sh"
 need_root
 
-wait_for() {
-	tries=0
-	until "$@" >/dev/null 2>&1; do
-		tries=$((tries + 1))
-		[ $tries -lt 200 ] || return 1
-		sleep 0.1
-	done
-}
-
 field() {
 	tail -n 1 "$work/err" | python3 -c '
 import json, sys

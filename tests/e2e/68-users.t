@@ -19,15 +19,6 @@ as() {
 }
 as 64901 "$gid" test -x "$bin/vitrine" || skip_all "the programs are where only root can run them"
 
-wait_for() {
-	tries=0
-	until "$@" >/dev/null 2>&1; do
-		tries=$((tries + 1))
-		[ $tries -lt 200 ] || return 1
-		sleep 0.1
-	done
-}
-
 cat >"$work/config.json" <<EOF
 {"group": "$group",
  "users": {"root": {}, "@$group": {"sessions": 2, "limits": {"pids": 64, "wall": "1m", "memory": "256M"}, "tenant": "team"}}}

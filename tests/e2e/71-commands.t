@@ -16,16 +16,6 @@ in_session() {
 	vitrine exec --quiet --no-tty "$id" -- "$@"
 }
 
-# wait_for COMMAND...: until it succeeds, ten seconds at most.
-wait_for() {
-	tries=0
-	until "$@" >/dev/null 2>&1; do
-		tries=$((tries + 1))
-		[ $tries -lt 100 ] || return 1
-		sleep 0.1
-	done
-}
-
 # ends: exec, reason, exit code, signal and by of each exec.end, in order of their numbers.
 ends() {
 	vitrine replay --json --kind exec.end "$id" | python3 -c '

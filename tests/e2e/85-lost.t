@@ -6,16 +6,6 @@ need_root
 cgroups=/sys/fs/cgroup/vitrine
 [ -d /sys/fs/cgroup/unified ] && cgroups=/sys/fs/cgroup/unified/vitrine
 
-# wait_for COMMAND...: until it succeeds, ten seconds at most.
-wait_for() {
-	tries=0
-	until "$@" >/dev/null 2>&1; do
-		tries=$((tries + 1))
-		[ $tries -lt 100 ] || return 1
-		sleep 0.1
-	done
-}
-
 # child PARENT [NAME]: pid of the child that is called so (a name of at most 15 letters), or of any.
 child() {
 	tr ' ' '\n' <"/proc/$1/task/$1/children" 2>/dev/null | while read -r pid; do

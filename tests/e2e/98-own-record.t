@@ -46,15 +46,6 @@ same() {
 forbidden() {
 	if [ "$status" -eq 1 ] && grep -q 'forbidden' "$work/log" && [ ! -s "$work/out" ]; then ok 0 "$1"; else ok 1 "$1"; fi
 }
-wait_for() {
-	tries=0
-	until "$@" >/dev/null 2>&1; do
-		tries=$((tries + 1))
-		[ $tries -lt 300 ] || return 1
-		sleep 0.1
-	done
-}
-
 echo '{"group": "'"$group"'", "users": {"root": {}, "@'"$group"'": {}}}' >"$work/config.json"
 "$bin/vitrined" --state "$state" --socket "$socket" --config "$work/config.json" >"$work/daemon.log" 2>&1 </dev/null &
 daemon=$!

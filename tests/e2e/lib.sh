@@ -52,6 +52,16 @@ is() {
 	fi
 }
 
+# wait_for COMMAND...: until it succeeds, thirty seconds at most.
+wait_for() {
+	tries=0
+	until "$@" >/dev/null 2>&1; do
+		tries=$((tries + 1))
+		[ $tries -lt 300 ] || return 1
+		sleep 0.1
+	done
+}
+
 skip_all() {
 	echo "1..0 # SKIP $1"
 	exit 0
