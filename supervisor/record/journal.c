@@ -18,8 +18,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define AHEAD "000000.vtj.ahead" /* the first segment, made ahead */
-
 #define QUEUE_FIRST (128u << 10)
 #define QUEUE_FULL (1u << 20) /* so much waits for a flush; then it is written without one */
 #define QUEUE_KEEP (4u << 20) /* a larger one is given back when it is empty */
@@ -200,15 +198,13 @@ static int leave_segment(struct journal *j)
 /* The first one may have been made ahead. */
 static int open_new_segment(const struct journal *j)
 {
-	const int flags = O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
+	int flags = O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
 	char name[SEGMENT_NAME_SIZE];
-	int fd;
 
 	segment_name(j->number, "", name);
-	if (!j->number && !renameat2(j->dir_fd, AHEAD, j->dir_fd, name, RENAME_NOREPLACE))
-		fd = openat(j->dir_fd, name, flags);
-	else
-		fd = openat(j->dir_fd, name, flags | O_CREAT | O_EXCL, 0640);
+	if (j->number || renameat2(j->dir_fd, SEGMENT_AHEAD, j->dir_fd, name, RENAME_NOREPLACE))
+		flags |= O_CREAT | O_EXCL;
+	int fd = openat(j->dir_fd, name, flags, 0640);
 	return fd < 0 ? -errno : fd;
 }
 
@@ -519,21 +515,6 @@ static void journal_free(struct journal *j)
 		close(j->dir_fd);
 	free(j->queue);
 	free(j);
-}
-
-static int make_empty(int dir_fd, const char *name, uid_t uid, gid_t gid)
-{
-	cleanup(close_fd) int fd =
-		openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640);
-
-	return fd < 0 || fchown(fd, uid, gid) ? -errno : 0;
-}
-
-int journal_make_ahead(int dir_fd, uid_t uid, gid_t gid)
-{
-	int r = make_empty(dir_fd, AHEAD, uid, gid);
-
-	return r ? r : make_empty(dir_fd, CHECKPOINTS_FILE, uid, gid);
 }
 
 int journal_open(int dir_fd, const struct journal_options *options, struct journal **ret_journal)

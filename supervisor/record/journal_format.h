@@ -72,6 +72,7 @@
 #define SEGMENT_HEADS_SIZE (2 * SEGMENT_HEAD_SIZE)
 #define SEGMENT_SESSION_SIZE 32
 #define SEGMENT_NAME_SIZE 32
+#define SEGMENT_AHEAD "000000.vtj.ahead" /* the first, made ahead */
 #define SEGMENT_NUMBER_MAX 999999
 
 #define FRAME_HEAD_SIZE 12

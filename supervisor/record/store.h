@@ -12,8 +12,9 @@
 #include <stdint.h>
 
 #define STORE_DEFAULT_STATE "/var/lib/vitrine"
-#define SPARE_PREFIX ".spare-" /* beside the sessions: a directory made ahead, with nothing in it  \
-				*/
+#define SPARE_PREFIX                                                                               \
+	".spare-" /* beside the sessions: a directory made ahead, with nothing in it               \
+		   */
 #define MANIFEST_TEMPORARY "manifest.json.tmp" /* its name while it is written */
 #define SESSION_ID_LENGTH 12		       /* lower-case hex digits */
 
