@@ -115,7 +115,8 @@ void cgroup_root_close(struct cgroup_root *root)
 	char controllers[CONTROLLERS_ROOM];
 
 	cgroup_controllers_noted(root->fd, controllers);
-	if (mount_fd >= 0 && flock(root->fd, LOCK_EX | LOCK_NB) == 0 &&
+	if (mount_fd >= 0 && flock(mount_fd, LOCK_EX) == 0 &&
+	    flock(root->fd, LOCK_EX | LOCK_NB) == 0 &&
 	    unlinkat(mount_fd, ROOT_NAME, AT_REMOVEDIR) == 0)
 		cgroup_controllers_put_back(mount_fd, controllers);
 	if (!root->pure)

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/xattr.h>
 
 #define NOTE "trusted.vitrine.controllers"
@@ -79,7 +80,8 @@ int cgroup_controller_enable(const struct cgroup_root *root, const char *name, c
 	char word[16];
 	int r = 0;
 
-	if (mount_fd < 0)
+	/* Who takes back what it had enabled looks, under the same lock, whether others use it. */
+	if (mount_fd < 0 || flock(mount_fd, LOCK_EX) < 0)
 		return -errno;
 	if (!lists(mount_fd, "cgroup.controllers", name))
 		return -ENOENT;

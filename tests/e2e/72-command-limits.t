@@ -92,7 +92,7 @@ cat >"$work/policy.json" <<'END'
 {"limits": {"memory": "64M"}, "command_limits": {"memory": "16M", "wall": "60s"}}
 END
 status=0
-vitrine run --quiet --policy "$work/policy.json" --json -- python3 -c 'a = bytearray(32 << 20)' 2>"$work/err" || status=$?
+vitrine run --quiet --policy "$work/policy.json" --json -- python3 -c 'a = bytearray(32 << 20)' >/dev/null 2>"$work/err" || status=$?
 id=last
 is 'a policy limits the first command too' '137 memory=16777216/command/proc' "$status $(hits)"
 id=$(vitrine start --policy "$work/policy.json")
