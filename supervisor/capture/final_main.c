@@ -9,21 +9,19 @@
  */
 #include "../control.h"
 #include "../record/cleanup.h"
-#include "../record/core_dump.h"
 #include "../record/jansson_cleanup.h"
 #include "clock.h"
+#include "only_reader.h"
 #include "secret_list.h"
 #include "survey.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <poll.h>
 #include <seccomp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/capability.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -31,7 +29,6 @@
 #include <sys/syscall.h>
 
 #define SOCKET_FD 3
-#define NOBODY 65534
 #define DESCRIPTORS (4 * SURVEY_DEPTH_MAX + 64)
 #define EMPTY_ROOT "/proc/self/fdinfo" /* of this process; nothing can be made in it */
 
@@ -42,21 +39,6 @@
 #endif
 
 /* ---- the cage ---- */
-
-static int keep_one_capability(void)
-{
-	const cap_value_t one = CAP_DAC_READ_SEARCH;
-	cap_t caps = cap_init();
-	int r = caps ? 0 : -ENOMEM;
-
-	if (r == 0 &&
-	    (cap_set_flag(caps, CAP_PERMITTED, 1, &one, CAP_SET) < 0 ||
-	     cap_set_flag(caps, CAP_EFFECTIVE, 1, &one, CAP_SET) < 0 || cap_set_proc(caps) < 0))
-		r = -errno;
-	if (caps)
-		cap_free(caps);
-	return r;
-}
 
 /* A deep tree takes up to four descriptors for each level; where there are less it is told as far
  * as they last. */
@@ -74,17 +56,7 @@ static int drop_privileges(void)
 {
 	if (chroot(EMPTY_ROOT) < 0 || chdir("/") < 0)
 		return -errno;
-	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 || setgroups(0, NULL) < 0 ||
-	    setresgid(NOBODY, NOBODY, NOBODY) < 0 || setresuid(NOBODY, NOBODY, NOBODY) < 0)
-		return -errno;
-
-	int r = keep_one_capability();
-	if (r < 0)
-		return r;
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		return -errno;
-	/* Others run as nobody too. */
-	return core_dump_forbid();
+	return only_reader_become();
 }
 
 static int load_filter(void)

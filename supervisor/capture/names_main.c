@@ -6,22 +6,18 @@
  * else: no other capability, no user, no file to write, and of system calls those few.
  */
 #include "../record/cleanup.h"
-#include "../record/core_dump.h"
+#include "only_reader.h"
 #include "resolver.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <seccomp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/capability.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 
 #define SOCKET_FD 3
-#define NOBODY 65534
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define IS_SANITIZED 1
@@ -30,36 +26,6 @@
 #endif
 
 /* ---- the cage ---- */
-
-static int keep_one_capability(void)
-{
-	const cap_value_t one = CAP_DAC_READ_SEARCH;
-	cap_t caps = cap_init();
-	int r = caps ? 0 : -ENOMEM;
-
-	if (r == 0 &&
-	    (cap_set_flag(caps, CAP_PERMITTED, 1, &one, CAP_SET) < 0 ||
-	     cap_set_flag(caps, CAP_EFFECTIVE, 1, &one, CAP_SET) < 0 || cap_set_proc(caps) < 0))
-		r = -errno;
-	if (caps)
-		cap_free(caps);
-	return r;
-}
-
-static int drop_privileges(void)
-{
-	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 || setgroups(0, NULL) < 0 ||
-	    setresgid(NOBODY, NOBODY, NOBODY) < 0 || setresuid(NOBODY, NOBODY, NOBODY) < 0)
-		return -errno;
-
-	int r = keep_one_capability();
-	if (r < 0)
-		return r;
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		return -errno;
-	/* Others run as nobody too. */
-	return core_dump_forbid();
-}
 
 static int load_filter(void)
 {
@@ -148,7 +114,7 @@ static int run(void)
 		r = -errno;
 	setsockopt(SOCKET_FD, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
 	if (r == 0)
-		r = drop_privileges();
+		r = only_reader_become();
 	if (r == 0 && !IS_SANITIZED)
 		r = load_filter();
 	if (r == 0)
