@@ -17,6 +17,7 @@ bool networks_want_more(void);
 /* Make one more. Whether that can go on: false if it failed, or if there are enough. */
 bool networks_make_ahead(void);
 
-/* Move this process to a new network, for its next child, and back. 0 or -errno. */
+/* Move this process to a new network, for its next child. 0 or -errno. */
 int networks_enter(void);
-int networks_leave(void);
+/* And back. Where that fails the process ends: the next session shall not be in this one's. */
+void networks_leave(void);
