@@ -307,10 +307,11 @@ static json_t *names(const char *const *list)
 static void serve_info(struct client *c, struct control_message *m)
 {
 	(void)m;
-	client_send(c, json_pack("{s:b, s:s, s:s, s:{s:I, s:I}, s:o, s:o}", "ok", 1, "version",
+	client_send(c, json_pack("{s:b, s:s, s:s, s:{s:I, s:I, s:I}, s:o, s:o}", "ok", 1, "version",
 				 VITRINE_VERSION, "state", c->host->config.state, "pool", "size",
 				 (json_int_t)pool_size(c->host->pool), "ready",
-				 (json_int_t)pool_ready(c->host->pool), "sensors",
+				 (json_int_t)pool_ready(c->host->pool), "taken",
+				 (json_int_t)pool_taken(c->host->pool), "sensors",
 				 names(sensors_names(c->host->sensors)), "missing",
 				 names(sensors_missing(c->host->sensors))));
 }

@@ -27,29 +27,11 @@ struct entry {
 struct pool {
 	struct host *host;
 	uint32_t size, count, ready;
+	uint64_t taken;
 	struct entry *entries;
 	sd_event_source *idle, *again;
 	bool has_failed; /* which was told */
 };
-
-/* What a session gets that asks for nothing. */
-static struct sandbox_options plain_options(void)
-{
-	return (struct sandbox_options){.net = SANDBOX_NET_NONE};
-}
-
-static bool are_plain(const struct sandbox_options *options)
-{
-	struct sandbox_options plain, asked;
-
-	memset(&plain, 0, sizeof(plain));
-	memcpy(&asked, options, sizeof(asked));
-	plain.net = SANDBOX_NET_NONE;
-	asked.id = NULL;
-	asked.slot = 0;
-	asked.phases = NULL;
-	return memcmp(&asked, &plain, sizeof(plain)) == 0;
-}
 
 /* ---- an entry ---- */
 
@@ -171,7 +153,7 @@ static int on_ready(sd_event_source *source, int fd, uint32_t events, void *cont
 static int begin(struct entry *e, struct sandbox_error *error)
 {
 	struct host *h = e->pool->host;
-	struct sandbox_options options = plain_options();
+	struct sandbox_options options = {.id = e->lease.id, .net = SANDBOX_NET_NONE};
 	int r = session_dir_make_id(e->lease.id);
 
 	if (r == 0)
@@ -180,9 +162,8 @@ static int begin(struct entry *e, struct sandbox_error *error)
 	if (r < 0)
 		return r;
 	h->slot_hint = e->lease.slot + 1;
-	options.id = e->lease.id;
 	options.slot = e->lease.slot;
-	r = sandbox_begin(h->launcher, &h->cgroups, &options, &e->lease.sandbox, error);
+	r = sandbox_prepare(h->launcher, &h->cgroups, &options, &e->lease.sandbox, error);
 	return r < 0 ? r : watch(e, sandbox_ready_fd(e->lease.sandbox), on_ready);
 }
 
@@ -246,11 +227,11 @@ static struct entry *find_ready(struct pool *p)
 	return NULL;
 }
 
-bool pool_take(struct pool *p, const struct sandbox_options *options, struct pool_lease *ret_lease)
+bool pool_take(struct pool *p, struct pool_lease *ret_lease)
 {
 	struct entry *e;
 
-	if (!p || !are_plain(options))
+	if (!p)
 		return false;
 	while ((e = find_ready(p)) && !sandbox_is_current(e->lease.sandbox))
 		drop_entry(e);
@@ -259,6 +240,7 @@ bool pool_take(struct pool *p, const struct sandbox_options *options, struct poo
 	make_soon(p);
 	if (!e)
 		return false;
+	p->taken++;
 	*ret_lease = e->lease;
 	e->lease = (struct pool_lease){.slot_fd = -1};
 	free_entry(e);
@@ -273,4 +255,9 @@ uint32_t pool_size(const struct pool *p)
 uint32_t pool_ready(const struct pool *p)
 {
 	return p ? p->ready : 0;
+}
+
+uint64_t pool_taken(const struct pool *p)
+{
+	return p ? p->taken : 0;
 }

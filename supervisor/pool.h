@@ -1,7 +1,7 @@
 /*
- * Sandboxes that are made ahead: cgroups, namespaces, root, devices, and an init that waits for its
- * command. Each serves one session, which takes it with its id and its slot; nobody has been in it
- * before. They are made one at a time, when the loop has nothing else to do.
+ * Sandboxes that are made ahead: cgroups, namespaces, root, devices, and an init that waits to be
+ * told what its session asks for. Each serves one session, which takes it with its id and its slot;
+ * nobody has been in it before. They are made one at a time, when the loop has nothing else to do.
  */
 #pragma once
 
@@ -15,7 +15,7 @@ struct pool_lease {
 	char id[SESSION_ID_LENGTH + 1];
 	uint32_t slot;
 	int slot_fd;
-	struct sandbox *sandbox; /* ready */
+	struct sandbox *sandbox; /* to be dressed */
 	uint64_t exec_cgroup;	 /* of its first command, prepared */
 };
 
@@ -24,8 +24,11 @@ int pool_open(struct host *h, uint32_t size, struct pool **ret_pool);
 /* Take all of them apart. NULL is allowed. */
 void pool_close(struct pool *p);
 
-/* One that is what @options ask for (id and slot apart), or false. @p may be NULL. */
-bool pool_take(struct pool *p, const struct sandbox_options *options, struct pool_lease *ret_lease);
+/* One of them, for a session with the host's root and a network of its own; false if none is ready.
+ * @p may be NULL. */
+bool pool_take(struct pool *p, struct pool_lease *ret_lease);
 
 uint32_t pool_size(const struct pool *p);
 uint32_t pool_ready(const struct pool *p);
+/* How many have been taken by sessions so far. */
+uint64_t pool_taken(const struct pool *p);

@@ -20,6 +20,7 @@
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <poll.h>
 #include <string.h>
 #include <time.h>
 
@@ -127,13 +128,15 @@ static int check_workspace(struct session *s, struct fault *f)
 	return r < 0 ? fail(s, f, "workspace", r, why.text) : 0;
 }
 
-/* Every byte of it counts for the pool. */
-static void fill_options(const struct session *s, struct sandbox_options *ret_options)
+static struct sandbox_options options_of(const struct session *s)
 {
 	const struct policy *p = &s->request.policy;
 
-	memset(ret_options, 0, sizeof(*ret_options));
-	*ret_options = (struct sandbox_options){
+	return (struct sandbox_options){
+		.id = s->manifest.id,
+		.slot = s->slot,
+		.secrets_fd = s->secret_files ? secret_files_mount(s->secret_files) : 0,
+		.phases = s->phases,
 		.workspace = p->workspace,
 		.workspace_fd = s->request.workspace_fd < 0 ? NULL : &s->request.workspace_fd,
 		.syscalls = p->syscalls,
@@ -154,22 +157,31 @@ static void fill_options(const struct session *s, struct sandbox_options *ret_op
 	};
 }
 
+/* What could not be dressed is made anew: it may have been its own fault. */
+static void discard_lease(struct session *s)
+{
+	session_remove_sandbox(s);
+	s->is_pooled = false;
+	if (s->main)
+		s->main->cgroup = 0;
+}
+
 static int make_sandbox(struct session *s, struct fault *f)
 {
 	struct host *h = s->host;
 	struct sandbox_error error = {0};
-	struct sandbox_options options;
-
 	const struct sandbox_template template = {s->template.root_fd, s->request.policy.rootfs};
+	struct sandbox_options options = options_of(s);
+	int r;
 
-	fill_options(s, &options);
+	if (s->sandbox && sandbox_dress(s->sandbox, &options, &error) == 0) {
+		metric_add(h->metrics->sessions_pooled, 1);
+		return 0;
+	}
+	if (s->sandbox)
+		discard_lease(s);
 	options.template = s->template.root_fd < 0 ? NULL : &template;
-	options.id = s->manifest.id;
-	options.slot = s->slot;
-	options.secrets_fd = s->secret_files ? secret_files_mount(s->secret_files) : 0;
-	options.phases = s->phases;
-	int r = sandbox_begin(h->launcher, &h->cgroups, &options, &s->sandbox, &error);
-
+	r = sandbox_begin(h->launcher, &h->cgroups, &options, &s->sandbox, &error);
 	return r < 0 ? fail(s, f, error.step ? error.step : "sandbox", r, error.text) : 0;
 }
 
@@ -183,25 +195,39 @@ static int wait_launched(struct session *s, struct fault *f)
 	return r < 0 ? fail(s, f, error.step ? error.step : "sandbox", r, error.text) : 0;
 }
 
-static int on_ready(sd_event_source *source, int fd, uint32_t events, void *context)
+static void take_ready(struct session *s)
 {
-	struct session *s = context;
 	struct sandbox_error error = {0};
-
-	(void)source, (void)fd, (void)events;
-	s->building = sd_event_source_disable_unref(s->building);
 	int r = sandbox_ready(s->sandbox, &error);
+
 	phases_mark(s->phases, "ready");
 	if (r < 0)
 		session_decide_failed(s, error.step ? error.step : "sandbox", r, error.text);
+}
+
+static int on_ready(sd_event_source *source, int fd, uint32_t events, void *context)
+{
+	struct session *s = context;
+
+	(void)source, (void)fd, (void)events;
+	s->building = sd_event_source_disable_unref(s->building);
+	take_ready(s);
 	session_go_on(s);
 	return 0;
 }
 
+/* One that was made ahead has mostly been dressed by now. */
 void session_follow_building(struct session *s)
 {
-	int fd = sandbox_ready_fd(s->sandbox);
-	int r = fd < 0 ? 0 : sd_event_add_io(s->host->loop, &s->building, fd, EPOLLIN, on_ready, s);
+	struct pollfd told = {.fd = sandbox_ready_fd(s->sandbox), .events = POLLIN};
+
+	if (poll(&told, 1, 0) == 1) {
+		take_ready(s);
+		return;
+	}
+	int r = told.fd < 0 ? 0
+			    : sd_event_add_io(s->host->loop, &s->building, told.fd, EPOLLIN,
+					      on_ready, s);
 
 	if (r < 0)
 		session_decide_failed(s, "sandbox", r, NULL);
@@ -292,18 +318,18 @@ static int open_streams(struct session *s, const int fds[3], struct fault *f)
 
 static bool take_from_pool(struct session *s)
 {
-	struct sandbox_options options;
+	const struct policy *p = &s->request.policy;
 	struct pool_lease lease;
 
-	fill_options(s, &options);
-	if (strcmp(s->request.policy.rootfs, TEMPLATE_HOST) != 0 ||
-	    session_secrets_have_files(&s->request.secrets) ||
-	    !pool_take(s->host->pool, &options, &lease))
+	/* Both are what a sandbox is made of. */
+	if (strcmp(p->rootfs, TEMPLATE_HOST) != 0 || strcmp(p->net, "host") == 0 ||
+	    !pool_take(s->host->pool, &lease))
 		return false;
 	memcpy(s->manifest.id, lease.id, sizeof(lease.id));
 	s->slot = lease.slot;
 	s->slot_fd = lease.slot_fd;
 	s->sandbox = lease.sandbox;
+	s->is_pooled = true;
 	if (s->main)
 		s->main->cgroup = lease.exec_cgroup;
 	else
@@ -380,7 +406,7 @@ int session_set_up(struct session *s, const int fds[3], struct fault *f)
 		r = take_template(s, f);
 	if (r == 0)
 		r = make_secrets(s, f);
-	if (r == 0 && !s->sandbox)
+	if (r == 0)
 		r = make_sandbox(s, f);
 	if (r == 0)
 		r = start_watch(s, f);
@@ -392,11 +418,10 @@ int session_set_up(struct session *s, const int fds[3], struct fault *f)
 	phases_mark(s->phases, "streams");
 	if (r == 0)
 		r = measure_workspace(s, f);
-	if (r == 0 && sandbox_ready_fd(s->sandbox) >= 0) {
+	if (r == 0 && !s->is_pooled)
 		r = make_key(s, f);
-		if (r == 0)
-			r = wait_launched(s, f);
-	}
+	if (r == 0)
+		r = wait_launched(s, f);
 	if (r == 0)
 		r = prepare_command(s, f);
 	return r;

@@ -73,6 +73,7 @@ struct session {
 	uint32_t slot;
 	struct template_use template; /* .root_fd -1: the host's system */
 	struct sandbox *sandbox;      /* NULL: none, or no more */
+	bool is_pooled;		      /* that was made ahead */
 	struct secret_files *secret_files;
 	bool is_watched;
 	struct sensors_session watch;

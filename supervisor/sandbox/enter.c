@@ -38,15 +38,6 @@ static const char *const masked[] = {
 };
 static const char *const read_only[] = {"sys", "irq", "bus", "fs"};
 
-/* Entering by itself, and by this file, a process waits for no grace period of the kernel. */
-static int enter_cgroups(const struct session_start *start)
-{
-	for (uint32_t i = 0; i < start->request->tasks_count; i++)
-		if (write(start->tasks_fds[i], "0", 1) != 1)
-			return -errno;
-	return 0;
-}
-
 static int wait_for_ids(const struct session_start *start)
 {
 	char go;
@@ -117,13 +108,7 @@ static int place_mounts(const struct session_start *start)
 	int r = mount_place(start->root_fd, NEW);
 	if (r == 0 && !(start->request->flags & LAUNCH_TEMPLATE))
 		r = bind_system_directories();
-	if (r == 0)
-		r = mount_dev();
-	if (r == 0 && start->workspace_fd >= 0)
-		r = mount_place(start->workspace_fd, NEW "/workspace");
-	if (r == 0 && start->secrets_fd >= 0)
-		r = mount_place(start->secrets_fd, NEW "/run/secrets");
-	return r;
+	return r < 0 ? r : mount_dev();
 }
 
 static int mask(const char *name)
@@ -196,8 +181,8 @@ static int drop_capabilities(void)
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : 0;
 }
 
-/* Descriptors 0 to 4 as init expects them; all others close with the exec. */
-static int place_descriptors(int control_fd, int filter_fd)
+/* Descriptors 0 to 3 as init expects them; all others close with the exec. */
+static int place_descriptors(int control_fd)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (null < 0)
@@ -206,7 +191,7 @@ static int place_descriptors(int control_fd, int filter_fd)
 	for (int fd = 0; fd <= 2; fd++)
 		if (dup2(null, fd) < 0)
 			return -errno;
-	if (dup2(control_fd, INIT_FD_CONTROL) < 0 || dup2(filter_fd, INIT_FD_FILTER) < 0)
+	if (dup2(control_fd, INIT_FD_CONTROL) < 0)
 		return -errno;
 	if (close_range(INIT_FD_COUNT, ~0u, CLOSE_RANGE_CLOEXEC) < 0)
 		return -errno;
@@ -223,8 +208,7 @@ static int execute_init(int init_fd)
 	return -errno;
 }
 
-static int enter(const struct session_start *start, int control_fd, int filter_fd,
-		 enum setup_step *ret_step)
+static int enter(const struct session_start *start, int control_fd, enum setup_step *ret_step)
 {
 	int r;
 
@@ -234,7 +218,6 @@ static int enter(const struct session_start *start, int control_fd, int filter_f
 	if (r < 0)                                                                                 \
 	return r
 
-	DO(limits, enter_cgroups(start));
 	DO(ids, wait_for_ids(start));
 	DO(identity, become_root());
 	DO(host_name, set_host_name(start->request->id));
@@ -242,7 +225,7 @@ static int enter(const struct session_start *start, int control_fd, int filter_f
 	DO(proc, mount_proc());
 	DO(pivot, change_root(start->root_fd));
 	DO(capabilities, drop_capabilities());
-	DO(streams, place_descriptors(control_fd, filter_fd));
+	DO(streams, place_descriptors(control_fd));
 	DO(init, execute_init(start->init_fd));
 #undef DO
 	return -ENOEXEC;
@@ -252,10 +235,8 @@ _Noreturn void session_enter(const struct session_start *start)
 {
 	enum setup_step step = SETUP_init;
 	int control_fd = fcntl(start->control_fd, F_DUPFD_CLOEXEC, FD_ASIDE);
-	int filter_fd = fcntl(start->filter_fd, F_DUPFD_CLOEXEC, FD_ASIDE);
 
-	int r = control_fd < 0 || filter_fd < 0 ? -errno
-						: enter(start, control_fd, filter_fd, &step);
+	int r = control_fd < 0 ? -errno : enter(start, control_fd, &step);
 	struct init_report report = {.kind = INIT_SETUP_FAILED, .error = -r, .step = step};
 	message_send(control_fd, &report, sizeof(report), NULL, 0);
 	_exit(1);

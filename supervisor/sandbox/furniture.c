@@ -43,6 +43,7 @@ static const struct furniture {
 	{"root", 0700, SESSION_ROOT, OF_BOTH},
 	{"run", 0755, SESSION_ROOT, OF_BOTH},
 	{"run/lock", 01777, SESSION_ROOT, OF_BOTH},
+	{"run/secrets", 0755, SESSION_ROOT, OF_BOTH},
 	{"srv", 0755, SESSION_ROOT, OF_HOST},
 	{"sys", 0755, SESSION_ROOT, OF_TEMPLATE},
 	{"tmp", 01777, SESSION_ROOT, OF_BOTH},
@@ -188,7 +189,7 @@ static int complete_list(const struct list *l, int template_fd, int base_fd, uid
 	return write_file(base_fd, l->path, text, size + strlen(l->line));
 }
 
-static int make_places(const struct launch_request *request, enum root_kind kind, int base_fd)
+static int make_places(enum root_kind kind, int base_fd)
 {
 	for (size_t i = 0; i < COUNT(furniture); i++) {
 		const struct furniture *f = &furniture[i];
@@ -196,8 +197,6 @@ static int make_places(const struct launch_request *request, enum root_kind kind
 		if ((f->in & kind) && mkdirat(base_fd, f->path, f->mode) < 0)
 			return -errno;
 	}
-	if ((request->flags & LAUNCH_SECRETS) && mkdirat(base_fd, "run/secrets", 0755) < 0)
-		return -errno;
 	return 0;
 }
 
@@ -232,7 +231,7 @@ int furniture_make(const struct launch_request *request, int template_fd, int ba
 	mode_t mask = umask(0);
 
 	make_files_as(request->uid_base);
-	int r = make_places(request, kind, base_fd);
+	int r = make_places(kind, base_fd);
 	if (r == 0)
 		r = make_lists(kind, template_fd, base_fd, request->uid_base);
 	if (r == 0)

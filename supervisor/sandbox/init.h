@@ -22,14 +22,28 @@
 
 enum init_descriptor {
 	INIT_FD_CONTROL = 3,
-	INIT_FD_FILTER = 4, /* memfd: array of struct sock_filter */
-	INIT_FD_COUNT = 5,
+	INIT_FD_COUNT = 4,
 };
 
 enum init_request_kind {
+	INIT_DRESS,  /* the first, once: what this session has; descriptors: enum init_dress_fd */
 	INIT_BEGIN,  /* make the process of command exec; descriptors: enum init_begin_fd */
 	INIT_EXEC,   /* what that process waits for; descriptors: enum init_exec_fd */
 	INIT_SIGNAL, /* to the first process of command exec */
+};
+
+enum init_dress_flag {
+	INIT_WORKSPACE = 1,
+	INIT_SECRETS = 2,
+};
+
+enum init_dress_fd {
+	INIT_DRESS_FILTER, /* memfd: array of struct sock_filter */
+	INIT_DRESS_FIXED,  /* behind it, as far as they are there, in this order: */
+	/* detached mount of the workspace, with INIT_WORKSPACE */
+	/* detached mount for /run/secrets, with INIT_SECRETS */
+	/* `tasks` of v1 cgroups that init enters */
+	INIT_DRESS_MAX = INIT_DRESS_FIXED + 6,
 };
 
 enum init_begin_fd {
@@ -48,6 +62,7 @@ enum init_exec_fd {
 struct init_request {
 	uint32_t kind;
 	uint32_t exec;
+	uint32_t flags; /* enum init_dress_flag */
 	int32_t signal;
 	uint32_t as_root;
 	uint32_t tty;
@@ -58,6 +73,7 @@ struct init_request {
 };
 
 enum init_report_kind {
+	INIT_WAITING,	   /* pid 1 waits to be dressed; not said where it need not wait */
 	INIT_READY,	   /* pid 1 waits for commands */
 	INIT_SETUP_FAILED, /* error and step are set; nothing runs */
 	INIT_TERMINAL,	   /* of exec; descriptor: the master */

@@ -6,8 +6,8 @@
 #include "../record/cleanup.h"
 #include "command.h"
 #include "init.h"
-#include "landlock_wall.h"
 #include "message.h"
+#include "outfit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,11 +15,9 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 #define INIT_UID 65533
@@ -237,22 +235,6 @@ static int open_signals(int *ret_fd)
 	return 0;
 }
 
-static int load_filter(struct sock_fprog *ret_filter)
-{
-	struct stat st;
-
-	if (fstat(INIT_FD_FILTER, &st) < 0)
-		return -errno;
-	void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, INIT_FD_FILTER, 0);
-	if (map == MAP_FAILED)
-		return -errno;
-	close(INIT_FD_FILTER);
-
-	ret_filter->filter = map;
-	ret_filter->len = (unsigned short)((size_t)st.st_size / sizeof(struct sock_filter));
-	return 0;
-}
-
 /*
  * The session's root has the same effective id. With other ids beside it nobody inside passes for
  * the owner of this process, who could change its resource limits.
@@ -282,11 +264,9 @@ int main(void)
 	if (r == 0)
 		r = open_signals(&init.signal_fd);
 	if (r == 0)
-		r = load_filter(&init.filter);
-	if (r == 0) {
-		step = SETUP_wall;
-		r = landlock_wall_raise();
-	}
+		r = outfit_put_on(&init.filter, &step);
+	if (r == -ECONNRESET)
+		return 0;
 	if (r < 0)
 		ready = (struct init_report){
 			.kind = INIT_SETUP_FAILED,

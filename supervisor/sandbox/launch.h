@@ -10,41 +10,33 @@
 
 #define LAUNCH_ID_MAX 64
 #define LAUNCH_RESOLV_MAX 4096
-#define LAUNCH_TASKS_MAX 4
 
 enum launch_kind {
 	LAUNCH_SKELETON, /* descriptors: mount of a new skeleton. Answer: none */
 	LAUNCH_SESSION,	 /* descriptors: enum launch_fd. Answer: enum launch_answer_fd */
+	LAUNCH_MAP, /* descriptors: a detached mount, whose files' owner is mapped. Answer: none */
 };
 
 enum launch_flag {
 	LAUNCH_OWN_NET = 1,
-	LAUNCH_WORKSPACE = 2,
-	LAUNCH_TEMPLATE = 4,
-	LAUNCH_SECRETS = 8,
+	LAUNCH_TEMPLATE = 2,
 };
 
 enum launch_fd {
 	LAUNCH_FD_CGROUP,  /* cgroup that init starts in */
 	LAUNCH_FD_CONTROL, /* init's end of the socket to vitrined */
-	LAUNCH_FD_FILTER,  /* memfd with the system call filter of commands */
 	LAUNCH_FD_INIT,	   /* memfd with the program vitrine-init */
-	LAUNCH_FD_FIXED,   /* behind these, as far as they are there, in this order: */
-	/* detached mount of the workspace, with LAUNCH_WORKSPACE */
-	/* detached mount of the template, with LAUNCH_TEMPLATE */
-	/* detached mount for /run/secrets, with LAUNCH_SECRETS */
-	/* tasks files of v1 cgroups that init enters */
-	LAUNCH_FD_MAX = LAUNCH_FD_FIXED + 3 + LAUNCH_TASKS_MAX,
+	LAUNCH_FD_FIXED,
+	LAUNCH_FD_TEMPLATE = LAUNCH_FD_FIXED, /* its detached mount, with LAUNCH_TEMPLATE */
+	LAUNCH_FD_MAX,
 };
 
 struct launch_request {
 	uint32_t kind;
 	uint32_t flags;
 	uint32_t uid_base;
-	uint32_t workspace_uid, workspace_gid; /* on the host */
-	uint32_t workspace_owner;	       /* id inside that they become */
-	uint32_t tasks_count;
-	uint64_t upper_bytes, upper_inodes;
+	uint32_t host_uid, host_gid; /* to map: on the host */
+	uint32_t owner;		     /* to map: host id that they become */
 	uint32_t resolv_length;
 	char id[LAUNCH_ID_MAX]; /* host name */
 	char resolv[LAUNCH_RESOLV_MAX];
@@ -68,6 +60,10 @@ enum launch_answer_fd {
 	{                                                                                          \
 		-1, -1, -1, -1                                                                     \
 	}
+
+/* Of the upper of a session that asks for nothing else. */
+#define SESSION_UPPER_BYTES (2ull << 30)
+#define SESSION_UPPER_INODES 1000000ull
 
 /* Ids inside a session. */
 #define SESSION_IDS 65536

@@ -25,12 +25,6 @@
 #define SOCKET 3
 #define QUIET_MS 10 /* after a session was started: it has the processors to itself */
 
-static int map_workspace(const struct launch_request *request, int mount_fd)
-{
-	return namespaces_map_mount(mount_fd, request->workspace_uid, request->workspace_gid,
-				    request->uid_base + request->workspace_owner);
-}
-
 /* The child is where its parent is: in a network of its own, or in the host's. */
 static int start_init(struct session_start *start, pid_t *ret_pid, int *ret_pidfd,
 		      enum setup_step *ret_step)
@@ -50,27 +44,19 @@ static int start_init(struct session_start *start, pid_t *ret_pid, int *ret_pidf
 static int start_session(const struct launch_request *request, const struct message_fds *fds,
 			 pid_t *ret_pid, int *ret_fds, enum setup_step *ret_step)
 {
-	size_t next = LAUNCH_FD_FIXED;
-	size_t workspace = request->flags & LAUNCH_WORKSPACE ? next++ : 0;
-	size_t template = request->flags & LAUNCH_TEMPLATE ? next++ : 0;
-	size_t secrets = request->flags & LAUNCH_SECRETS ? next++ : 0;
-	if (fds->count != next + request->tasks_count)
-		return -EBADMSG;
-
-	int r = 0;
-	if (workspace) {
-		*ret_step = SETUP_workspace_ids;
-		r = map_workspace(request, fds->fd[workspace]);
-	}
-	if (r == 0 && template) {
-		*ret_step = SETUP_template_ids;
-		r = namespaces_map_template(fds->fd[template], request->uid_base);
-	}
-	if (r < 0)
-		return r;
-
+	bool has_template = request->flags & LAUNCH_TEMPLATE;
+	int template_fd = has_template ? fds->fd[LAUNCH_FD_TEMPLATE] : -1;
 	struct rootfs root = ROOTFS_NONE;
-	r = rootfs_make(request, template ? fds->fd[template] : -1, &root, ret_step);
+	int r = 0;
+
+	if (fds->count != (has_template ? LAUNCH_FD_MAX : LAUNCH_FD_FIXED))
+		return -EBADMSG;
+	if (has_template) {
+		*ret_step = SETUP_template_ids;
+		r = namespaces_map_template(template_fd, request->uid_base);
+	}
+	if (r == 0)
+		r = rootfs_make(request, template_fd, &root, ret_step);
 	if (r < 0)
 		return r;
 	ret_fds[LAUNCH_ANSWER_ROOT] = root.mount_fd;
@@ -81,12 +67,8 @@ static int start_session(const struct launch_request *request, const struct mess
 		.request = request,
 		.cgroup_fd = fds->fd[LAUNCH_FD_CGROUP],
 		.control_fd = fds->fd[LAUNCH_FD_CONTROL],
-		.filter_fd = fds->fd[LAUNCH_FD_FILTER],
 		.init_fd = fds->fd[LAUNCH_FD_INIT],
 		.root_fd = root.mount_fd,
-		.workspace_fd = workspace ? fds->fd[workspace] : -1,
-		.secrets_fd = secrets ? fds->fd[secrets] : -1,
-		.tasks_fds = fds->fd + next,
 	};
 	return start_init(&start, ret_pid, &ret_fds[LAUNCH_ANSWER_PIDFD], ret_step);
 }
@@ -116,6 +98,28 @@ static int answer_skeleton(const struct message_fds *fds)
 	return message_send(SOCKET, &answer, sizeof(answer), NULL, 0);
 }
 
+static int answer_map(const struct launch_request *request, const struct message_fds *fds)
+{
+	int r = fds->count == 1 ? namespaces_map_mount(fds->fd[0], request->host_uid,
+						       request->host_gid, request->owner)
+				: -EBADMSG;
+	struct launch_answer answer = {.error = -r, .step = SETUP_workspace_ids};
+
+	return message_send(SOCKET, &answer, sizeof(answer), NULL, 0);
+}
+
+static int answer(const struct launch_request *request, const struct message_fds *fds)
+{
+	switch (request->kind) {
+	case LAUNCH_SKELETON:
+		return answer_skeleton(fds);
+	case LAUNCH_MAP:
+		return answer_map(request, fds);
+	default:
+		return answer_session(request, fds);
+	}
+}
+
 /* While nobody asks for anything. */
 static void make_ahead(void)
 {
@@ -137,8 +141,7 @@ static int serve(void)
 		if (r < 0)
 			return r;
 
-		r = request.kind == LAUNCH_SKELETON ? answer_skeleton(&fds)
-						    : answer_session(&request, &fds);
+		r = answer(&request, &fds);
 		if (r < 0)
 			return r;
 	}

@@ -9,6 +9,15 @@
 #include <fcntl.h>
 #include <sys/mount.h>
 
+static int set_options(int fs, const struct mount_option *options)
+{
+	for (const struct mount_option *o = options; o && o->key; o++)
+		if (fsconfig(fs, o->value ? FSCONFIG_SET_STRING : FSCONFIG_SET_FLAG, o->key,
+			     o->value, 0) < 0)
+			return -errno;
+	return 0;
+}
+
 int mount_detached(const char *type, const struct mount_option *options, uint64_t attributes,
 		   int *ret_mount_fd)
 {
@@ -16,10 +25,9 @@ int mount_detached(const char *type, const struct mount_option *options, uint64_
 	if (fs < 0)
 		return -errno;
 
-	for (const struct mount_option *o = options; o && o->key; o++)
-		if (fsconfig(fs, o->value ? FSCONFIG_SET_STRING : FSCONFIG_SET_FLAG, o->key,
-			     o->value, 0) < 0)
-			return -errno;
+	int r = set_options(fs, options);
+	if (r < 0)
+		return r;
 	if (fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
 		return -errno;
 
@@ -51,6 +59,18 @@ int mount_restrict(int mount_fd, uint64_t attributes, int recursive)
 			  sizeof(attr)) < 0)
 		return -errno;
 	return 0;
+}
+
+int mount_reconfigure(int dir_fd, const struct mount_option *options)
+{
+	cleanup(close_fd) int fs = fspick(dir_fd, "", FSPICK_CLOEXEC | FSPICK_EMPTY_PATH);
+	if (fs < 0)
+		return -errno;
+
+	int r = set_options(fs, options);
+	if (r == 0 && fsconfig(fs, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, 0) < 0)
+		r = -errno;
+	return r;
 }
 
 int mount_place(int mount_fd, const char *path)

@@ -22,5 +22,8 @@ int mount_clone(int dir_fd, const char *path, int recursive, int *ret_mount_fd);
 /* Set attributes of a mount, and of all below it where @recursive. */
 int mount_restrict(int mount_fd, uint64_t attributes, int recursive);
 
+/* Give the file system at whose root @dir_fd is other options. 0 or -errno. */
+int mount_reconfigure(int dir_fd, const struct mount_option *options);
+
 /* Place it. */
 int mount_place(int mount_fd, const char *path);

@@ -202,13 +202,13 @@ static int mount_overlay(const char *layers, int *ret_mount_fd)
 	return mount_detached("overlay", plain, attributes, ret_mount_fd);
 }
 
-static int place_upper(const struct launch_request *request)
+static int place_upper(void)
 {
 	cleanup(close_fd) int fd = -1;
 	char size[24], inodes[24];
 
-	snprintf(size, sizeof(size), "%llu", (unsigned long long)request->upper_bytes);
-	snprintf(inodes, sizeof(inodes), "%llu", (unsigned long long)request->upper_inodes);
+	snprintf(size, sizeof(size), "%llu", SESSION_UPPER_BYTES);
+	snprintf(inodes, sizeof(inodes), "%llu", SESSION_UPPER_INODES);
 	const struct mount_option options[] = {
 		{"mode", "0755"}, {"size", size}, {"nr_inodes", inodes}, {NULL, NULL}};
 
@@ -257,7 +257,7 @@ int rootfs_make(const struct launch_request *request, int template_fd, struct ro
 		enum setup_step *ret_step)
 {
 	*ret_step = SETUP_upper;
-	int r = place_upper(request);
+	int r = place_upper();
 	if (r < 0)
 		return r;
 

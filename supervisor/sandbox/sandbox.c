@@ -17,7 +17,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <mntent.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -28,10 +27,7 @@
 
 _Static_assert(SANDBOX_UIDS == SESSION_IDS, "all ids of a session are its own");
 #define SLOTS ((UINT32_MAX - SANDBOX_UID_FIRST) / SANDBOX_UIDS)
-#define UPPER_BYTES_DEFAULT (2ull << 30)
-#define UPPER_INODES_DEFAULT 1000000
 #define READY_TIMEOUT_MS 30000
-#define IO_PROGRAMS "/usr"
 
 /* What is needed while a sandbox is made, and not after. */
 struct making {
@@ -41,13 +37,11 @@ struct making {
 	struct sandbox_error *error;
 	struct launch_request request;
 	int init_cgroup_fd;
-	int filter_fd; /* -1: the launcher's */
 };
 
 static void cleanup_making(struct making *m)
 {
 	cleanup_close_fd(&m->init_cgroup_fd);
-	cleanup_close_fd(&m->filter_fd);
 }
 
 static void cleanup_sandbox(struct sandbox **s)
@@ -101,13 +95,10 @@ static struct sandbox *sandbox_new(const struct sandbox_options *options)
 		.workspace_fd = -1,
 		.uid_base = sandbox_uid_base(options->slot),
 		.uid_count = SESSION_IDS,
-		.upper_bytes = options->upper_bytes ? options->upper_bytes : UPPER_BYTES_DEFAULT,
-		.upper_inodes =
-			options->upper_inodes ? options->upper_inodes : UPPER_INODES_DEFAULT,
 	};
 	s->limits = LIMITS_NONE;
-	s->workspace.fd = s->template.fd = -1;
-	s->launch = (struct launch){.fds = LAUNCH_ANSWER_NONE};
+	s->workspace.fd = s->template.fd = s->filter_fd = s->secrets_fd = -1;
+	s->launch = s->mapping = (struct launch){.fds = LAUNCH_ANSWER_NONE};
 	s->root_fd = s->control_fd = s->pidfd = s->status_fd = -1;
 	for (size_t i = 0; i < INIT_COMMANDS_MAX; i++)
 		s->execs[i] = SANDBOX_EXEC_NONE;
@@ -134,77 +125,6 @@ static int make_cgroups(struct sandbox *s, struct making *m)
 	if (r < 0)
 		return sandbox_fail(m->error, SETUP_cgroup, r, "%s/vitrine/%s", m->root->path,
 				    s->id);
-	return 0;
-}
-
-/* The upper is memory; what is read from below it and what is bound to /workspace is on disks. */
-static void find_io_places(const struct sandbox *s, struct sandbox_limits *limits)
-{
-	struct stat programs;
-
-	if (stat(IO_PROGRAMS, &programs) == 0)
-		limits->io_places[0] =
-			(struct sandbox_io_place){IO_PROGRAMS, programs.st_dev, false};
-	if (s->info.workspace_dev)
-		limits->io_places[1] =
-			(struct sandbox_io_place){"/workspace", s->info.workspace_dev, true};
-}
-
-static int set_limits(struct sandbox *s, struct making *m)
-{
-	struct sandbox_limits limits = m->options->limits;
-	char why[LIMITS_WHY] = "";
-
-	find_io_places(s, &limits);
-	int r = limits_open(m->root, s->info.cgroup_fd, s->id, &limits, &s->limits, why);
-
-	return r < 0 ? sandbox_fail(m->error, SETUP_limits, r, "%s", why) : 0;
-}
-
-/* Name of the file system that @path is on, for an error. */
-static void name_file_system(int fd, char *ret_name, size_t size)
-{
-	struct stat st;
-	FILE *mounts = setmntent("/proc/self/mounts", "re");
-	struct mntent entry;
-	char line[8192];
-
-	snprintf(ret_name, size, "its file system");
-	if (!mounts)
-		return;
-	if (fstat(fd, &st) == 0)
-		while (getmntent_r(mounts, &entry, line, sizeof(line))) {
-			struct stat other;
-
-			if (stat(entry.mnt_dir, &other) == 0 && other.st_dev == st.st_dev)
-				snprintf(ret_name, size, "%s", entry.mnt_type);
-		}
-	endmntent(mounts);
-}
-
-static int open_workspace(struct sandbox *s, struct making *m)
-{
-	const char *path = m->options->workspace;
-	struct stat st;
-
-	if (!path)
-		return 0;
-	cleanup(close_fd) int fd = !m->options->workspace_fd
-					   ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC)
-					   : fcntl(*m->options->workspace_fd, F_DUPFD_CLOEXEC, 0);
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return sandbox_fail(m->error, SETUP_workspace, -errno, "%s", path);
-	int r = mount_clone(fd, "", true, &s->workspace.fd);
-	if (r == 0 && !(s->workspace.name = strdup(path)))
-		r = -ENOMEM;
-	if (r < 0)
-		return sandbox_fail(m->error, SETUP_workspace, r, "%s", path);
-
-	s->info.workspace_dev = st.st_dev;
-	m->request.flags |= LAUNCH_WORKSPACE;
-	m->request.workspace_uid = st.st_uid;
-	m->request.workspace_gid = st.st_gid;
-	m->request.workspace_owner = m->options->workspace_for_root ? SESSION_ROOT : SESSION_AGENT;
 	return 0;
 }
 
@@ -251,30 +171,6 @@ static int fill_resolv(struct launch_request *request, enum sandbox_net net)
 	return 0;
 }
 
-static int fail_launch(const struct sandbox *s, int r, struct sandbox_error *ret_error)
-{
-	char type[64];
-
-	bool workspace = s->launch.step == SETUP_workspace_ids;
-
-	if (!workspace && s->launch.step != SETUP_template_ids)
-		return sandbox_fail(ret_error, s->launch.step, r, "%s", "");
-	const struct sandbox_source *from = workspace ? &s->workspace : &s->template;
-	name_file_system(from->fd, type, sizeof(type));
-	return sandbox_fail(ret_error, s->launch.step, r, "%s is on %s", from->name, type);
-}
-
-/* A filter of its own for a session whose policy changes the table. */
-static int make_filter(struct making *m)
-{
-	static const struct syscall_changes none;
-
-	if (memcmp(&m->options->syscalls, &none, sizeof(none)) == 0)
-		return 0;
-	int r = launcher_filter(&m->options->syscalls, &m->filter_fd);
-	return r < 0 ? sandbox_fail(m->error, SETUP_filter, r, "%s", "") : 0;
-}
-
 static int call_launcher(struct sandbox *s, struct making *m)
 {
 	struct launcher *l = m->launcher;
@@ -288,20 +184,12 @@ static int call_launcher(struct sandbox *s, struct making *m)
 	int fds[LAUNCH_FD_MAX] = {
 		[LAUNCH_FD_CGROUP] = m->init_cgroup_fd,
 		[LAUNCH_FD_CONTROL] = theirs,
-		[LAUNCH_FD_FILTER] = m->filter_fd >= 0 ? m->filter_fd : l->filter_fd,
 		[LAUNCH_FD_INIT] = l->init_fd,
 	};
 	size_t count = LAUNCH_FD_FIXED;
-	if (s->workspace.fd >= 0)
-		fds[count++] = s->workspace.fd;
 	if (s->template.fd >= 0)
 		fds[count++] = s->template.fd;
-	if (m->options->secrets_fd) {
-		m->request.flags |= LAUNCH_SECRETS;
-		fds[count++] = m->options->secrets_fd;
-	}
-	m->request.tasks_count = (uint32_t)limits_tasks(&s->limits, fds + count);
-	int r = launcher_ask(l, &m->request, fds, count + m->request.tasks_count, &s->launch);
+	int r = launcher_ask(l, &m->request, fds, count, &s->launch);
 	if (r < 0)
 		return sandbox_fail(m->error, SETUP_launcher, r, "%s", "");
 
@@ -351,20 +239,21 @@ int sandbox_report(struct sandbox *s, int timeout_ms, struct init_report *ret_re
 	return r;
 }
 
+/* What it waits for may be on its way while it says that it waits. */
 static int wait_ready(struct sandbox *s, struct sandbox_error *ret_error)
 {
+	const uint32_t awaited = s->is_dressed ? INIT_READY : INIT_WAITING;
 	struct init_report report = {0};
 	int r;
 
 	do
 		r = sandbox_report(s, READY_TIMEOUT_MS, &report, NULL);
-	while (r == -EAGAIN);
+	while (r == -EAGAIN || (r == 0 && s->is_dressed && report.kind == INIT_WAITING));
 	if (r < 0)
 		return sandbox_fail(ret_error, SETUP_init, r, "no word from it");
 	if (report.kind == INIT_SETUP_FAILED)
 		return sandbox_fail(ret_error, report.step, -report.error, "%s", "");
-	return report.kind == INIT_READY ? 0
-					 : sandbox_fail(ret_error, SETUP_init, -EBADMSG, "%s", "");
+	return report.kind == awaited ? 0 : sandbox_fail(ret_error, SETUP_init, -EBADMSG, "%s", "");
 }
 
 static int build(struct sandbox *s, struct making *m)
@@ -383,13 +272,7 @@ static int build(struct sandbox *s, struct making *m)
 	phases_mark(phases, "cgroups");
 	crash_point();
 	if (r == 0)
-		r = open_workspace(s, m);
-	if (r == 0)
-		r = set_limits(s, m);
-	if (r == 0)
 		r = open_template(s, m);
-	if (r == 0)
-		r = make_filter(m);
 	if (r == 0)
 		r = call_launcher(s, m);
 	crash_point();
@@ -403,14 +286,13 @@ static void fill_request(const struct sandbox *s, const struct sandbox_options *
 	request->kind = LAUNCH_SESSION;
 	request->flags = o->net == SANDBOX_NET_NONE ? LAUNCH_OWN_NET : 0;
 	request->uid_base = s->info.uid_base;
-	request->upper_bytes = s->info.upper_bytes;
-	request->upper_inodes = s->info.upper_inodes;
 	memcpy(request->id, s->id, sizeof(request->id));
 }
 
-int sandbox_begin(struct launcher *l, const struct cgroup_root *root,
-		  const struct sandbox_options *options, struct sandbox **ret_sandbox,
-		  struct sandbox_error *ret_error)
+/* With @is_dressed for this session, which has all it asks for; else for any. */
+static int begin(struct launcher *l, const struct cgroup_root *root,
+		 const struct sandbox_options *options, bool is_dressed,
+		 struct sandbox **ret_sandbox, struct sandbox_error *ret_error)
 {
 	if (!id_is_valid(options->id))
 		return sandbox_fail(ret_error, SETUP_options, -EINVAL, "session id");
@@ -426,12 +308,15 @@ int sandbox_begin(struct launcher *l, const struct cgroup_root *root,
 		.options = options,
 		.error = ret_error,
 		.init_cgroup_fd = -1,
-		.filter_fd = -1,
 	};
 	s->launcher = l;
 	s->cgroups = root;
 	fill_request(s, options, &m.request);
-	int r = build(s, &m);
+	int r = is_dressed ? sandbox_bring_workspace(s, options, ret_error) : 0;
+	if (r == 0)
+		r = build(s, &m);
+	if (r == 0 && is_dressed)
+		r = sandbox_fit(s, options, ret_error);
 	if (r < 0)
 		return r;
 
@@ -440,14 +325,21 @@ int sandbox_begin(struct launcher *l, const struct cgroup_root *root,
 	return 0;
 }
 
-static void close_source(struct sandbox_source *from)
+int sandbox_prepare(struct launcher *l, const struct cgroup_root *root,
+		    const struct sandbox_options *options, struct sandbox **ret_sandbox,
+		    struct sandbox_error *ret_error)
 {
-	cleanup_close_fd(&from->fd);
-	free(from->name);
-	*from = (struct sandbox_source){.fd = -1};
+	return begin(l, root, options, false, ret_sandbox, ret_error);
 }
 
-int sandbox_launched(struct sandbox *s, struct sandbox_error *ret_error)
+int sandbox_begin(struct launcher *l, const struct cgroup_root *root,
+		  const struct sandbox_options *options, struct sandbox **ret_sandbox,
+		  struct sandbox_error *ret_error)
+{
+	return begin(l, root, options, true, ret_sandbox, ret_error);
+}
+
+static int take_launched(struct sandbox *s, struct sandbox_error *ret_error)
 {
 	int r = launcher_wait(s->launcher, &s->launch);
 
@@ -456,17 +348,22 @@ int sandbox_launched(struct sandbox *s, struct sandbox_error *ret_error)
 	    (s->launch.fds[LAUNCH_ANSWER_ROOT] < 0 || s->launch.fds[LAUNCH_ANSWER_PIDFD] < 0))
 		r = -EBADMSG;
 	if (r < 0)
-		return fail_launch(s, r, ret_error);
+		return sandbox_fail_launch(&s->launch, &s->template, r, ret_error);
 
 	s->info.init_pid = s->launch.pid;
 	s->pidfd = take_fd(s->launch.fds[LAUNCH_ANSWER_PIDFD]);
 	cleanup(close_fd) int root_mount_fd = take_fd(s->launch.fds[LAUNCH_ANSWER_ROOT]);
 	s->info.stage_fd = take_fd(s->launch.fds[LAUNCH_ANSWER_STAGE]);
 	s->info.lower_fd = take_fd(s->launch.fds[LAUNCH_ANSWER_LOWER]);
-	s->info.workspace_fd = take_fd(s->workspace.fd);
-	close_source(&s->workspace);
-	close_source(&s->template);
+	sandbox_close_source(&s->template);
 	return start_watching(s, root_mount_fd, ret_error);
+}
+
+int sandbox_launched(struct sandbox *s, struct sandbox_error *ret_error)
+{
+	int r = s->launch.is_asked ? take_launched(s, ret_error) : 0;
+
+	return r == 0 && s->is_dressed ? sandbox_hand_over(s, ret_error) : r;
 }
 
 int sandbox_ready(struct sandbox *s, struct sandbox_error *ret_error)
@@ -477,13 +374,14 @@ int sandbox_ready(struct sandbox *s, struct sandbox_error *ret_error)
 	if (r < 0)
 		return r;
 
-	r = make_status_fd(s);
+	r = s->status_fd < 0 ? make_status_fd(s) : 0;
+	s->is_ready = r == 0;
 	return r < 0 ? sandbox_fail(ret_error, SETUP_init, r, "epoll") : 0;
 }
 
 int sandbox_ready_fd(const struct sandbox *s)
 {
-	return s->status_fd >= 0 ? -1 : s->control_fd;
+	return s->is_ready ? -1 : s->control_fd;
 }
 
 bool sandbox_is_current(struct sandbox *s)
@@ -555,10 +453,13 @@ static void forget_launch(struct sandbox *s)
 {
 	if (s->launch.is_asked)
 		launcher_wait(s->launcher, &s->launch);
+	if (s->mapping.is_asked)
+		launcher_wait(s->launcher, &s->mapping);
 	for (size_t i = 0; i < LAUNCH_ANSWER_COUNT; i++)
 		cleanup_close_fd(&s->launch.fds[i]);
-	close_source(&s->workspace);
-	close_source(&s->template);
+	sandbox_close_source(&s->workspace);
+	sandbox_close_source(&s->template);
+	cleanup_close_fd(&s->filter_fd);
 }
 
 void sandbox_free(struct sandbox *s)

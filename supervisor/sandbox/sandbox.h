@@ -85,7 +85,8 @@ struct sandbox_options {
 	const char *workspace;			 /* host directory for /workspace, or NULL */
 	const int *workspace_fd;		 /* the same, opened already; NULL: by its name */
 	const struct sandbox_template *template; /* NULL: the root is made of the host's system */
-	int secrets_fd; /* detached mount for /run/secrets, borrowed; 0: none */
+	int secrets_fd; /* detached mount for /run/secrets, borrowed until sandbox_launched; 0:
+			   none */
 	enum sandbox_net net;
 	bool workspace_for_root; /* files in /workspace belong to session root, not to agent (--user
 				    root) */
@@ -138,7 +139,17 @@ struct sandbox_info {
  * caller may do other things: sandbox_begin asks for it, sandbox_launched waits until its processes
  * and mounts are there (info is complete), sandbox_ready until pid 1 can take commands. A step that
  * fails tells which in @ret_error; sandbox_free then leaves nothing. 0 or -errno.
+ *
+ * A sandbox can also be made ahead: sandbox_prepare asks for one of which only id, slot, template
+ * and net are settled, and after sandbox_launched and sandbox_ready it waits. What else one session
+ * asks for it is given by sandbox_dress, once, with @options of the same id, slot, template and
+ * net; then sandbox_launched and sandbox_ready are called again. sandbox_begin is both at once.
  */
+int sandbox_prepare(struct launcher *l, const struct cgroup_root *root,
+		    const struct sandbox_options *options, struct sandbox **ret_sandbox,
+		    struct sandbox_error *ret_error);
+int sandbox_dress(struct sandbox *s, const struct sandbox_options *options,
+		  struct sandbox_error *ret_error);
 int sandbox_begin(struct launcher *l, const struct cgroup_root *root,
 		  const struct sandbox_options *options, struct sandbox **ret_sandbox,
 		  struct sandbox_error *ret_error);

@@ -37,9 +37,12 @@ struct sandbox {
 	int pidfd;	/* of init */
 	int status_fd;	/* epoll: control_fd, until init is gone */
 	struct launcher *launcher;
-	struct launch launch;			   /* while it is made */
+	struct launch launch, mapping;		   /* while they are made: it, and its workspace */
 	struct sandbox_source workspace, template; /* likewise */
-	uint64_t skeleton;			   /* what its root was made of */
+	int filter_fd;				   /* likewise, its own; -1: the launcher's */
+	int secrets_fd;				   /* likewise, borrowed; -1: none */
+	bool is_dressed, is_ready;
+	uint64_t skeleton; /* what its root was made of */
 	struct limits limits;
 	const struct cgroup_root *cgroups;
 	bool has_limited_exec;			  /* ever */
@@ -51,6 +54,19 @@ struct sandbox {
 /* Fill @ret_error: @r is -errno, what follows names the value at fault. Returns @r. */
 int sandbox_fail(struct sandbox_error *ret_error, unsigned step, int r, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
+
+/* What sandbox_begin does as well, before it asks for the sandbox: the launcher is there now. */
+int sandbox_bring_workspace(struct sandbox *s, const struct sandbox_options *options,
+			    struct sandbox_error *ret_error);
+/* Set the limits of the session, and what else its init is to be told. */
+int sandbox_fit(struct sandbox *s, const struct sandbox_options *options,
+		struct sandbox_error *ret_error);
+/* Have init put it on, the sandbox being there. */
+int sandbox_hand_over(struct sandbox *s, struct sandbox_error *ret_error);
+void sandbox_close_source(struct sandbox_source *from);
+/* The same as sandbox_fail, of what the launcher did with @from. */
+int sandbox_fail_launch(const struct launch *launch, const struct sandbox_source *from, int r,
+			struct sandbox_error *ret_error);
 
 /* Next report of init, waiting @timeout_ms at most. 0, -ETIMEDOUT, -ECONNRESET, ... */
 int sandbox_report(struct sandbox *s, int timeout_ms, struct init_report *ret_report, int *ret_fd);

@@ -31,13 +31,44 @@ static void a_command_runs_and_ends(void **state)
 	assert_string_equal(
 		fake.calls,
 		"slot create watch ring prepare open session.start secret.give begin "
-		"tell-exec sign "
+		"tell-exec "
 		"session.ready exec.start exec kill-exec doom exec.end look session.end ");
 	m = read_manifest(b);
 	assert_int_equal(m.state, SESSION_ENDED);
 	assert_string_equal(m.reason, "exit");
 	assert_int_equal(m.exit_code, 7);
 	manifest_free(&m);
+}
+
+/* What was made ahead is dressed; what cannot be is made anew, under the same id. */
+static void one_that_was_made_ahead_is_taken(void **state)
+{
+	struct bench *b = *state;
+	struct fault f;
+
+	fake.has_pool = true;
+	for (int fails = 0; fails < 2; fails++) {
+		fake.failing = fails ? "dress" : NULL;
+		fake.calls[0] = 0;
+		assert_int_equal(start(b, &f), 0);
+		assert_string_equal(b->session->manifest.id, "0123456789ab");
+		assert_int_equal(b->session->is_pooled, !fails);
+		assert_int_equal(fake.sandboxes, 1);
+		hear(b, RECORDER_OPENED, 0);
+		hear(b, RECORDER_EXECED, 0);
+		happen(b, SANDBOX_STARTED, 0, 0);
+		happen(b, SANDBOX_EXITED, 0, 0);
+		hear(b, RECORDER_EXEC_CLOSED, 0);
+		hear(b, RECORDER_CLOSED, 0);
+		assert_string_equal(end_reason(), "exit");
+		assert_ptr_equal(
+			strstr(fake.calls, fails ? "lease dress create watch ring prepare "
+						 : "lease dress watch ring open session.start "
+						   "secret.give begin tell-exec sign "),
+			fake.calls);
+		remove_sessions(b);
+		nothing_is_left(b);
+	}
 }
 
 /* Twenty who kill it at once: it is killed once, and the first reason stays. */
@@ -111,6 +142,7 @@ static void a_message_that_cannot_be_sent_ends_it(void **state)
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		fake.failing = steps[i];
 		fake.told_ended = 0;
+		fake.has_pool = i == 0;
 		assert_int_equal(start(b, &f), 0);
 		hear(b, RECORDER_OPENED, 0);
 		if (b->session->stage == SESSION_OPENING)
@@ -564,6 +596,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_command_runs_and_ends),
+		TEST(one_that_was_made_ahead_is_taken),
 		TEST(many_killers_are_one_end),
 		TEST(every_step_of_the_set_up_is_unwound),
 		TEST(a_message_that_cannot_be_sent_ends_it),
