@@ -49,7 +49,7 @@ project_src    := $(call folder,exporters/project)
 sinks_src      := $(call folder,exporters/sinks)
 exporters_src  := $(call folder,exporters)
 
-PROGRAMS := vitrine vitrine-commands vitrined vitrine-recorder vitrine-names vitrine-final vitrine-launcher vitrine-init vitrine-export vitrine-metrics
+PROGRAMS := vitrine vitrine-commands vitrined vitrine-recorder vitrine-names vitrine-final vitrine-launcher vitrine-export vitrine-metrics
 BIN := $(addprefix $(B)/bin/,$(PROGRAMS))
 
 archive = $(B)/lib/lib$(1).a
@@ -88,13 +88,10 @@ vitrine-metrics_main  := supervisor/metrics/metrics_main.c
 vitrine-metrics_needs := metrics redact record
 vitrine-metrics_libs  := -lmicrohttpd -lseccomp -lcap -ljansson -lcrypto -lz -pthread
 
-# Static and small: they are forked from for each session, and run inside it.
+# Static and small: it is forked from for each session, and its child runs inside it.
 vitrine-launcher_main   := supervisor/sandbox/launcher_main.c
 vitrine-launcher_needs  := sandbox
 vitrine-launcher_static := -static
-vitrine-init_main   := supervisor/sandbox/init_main.c
-vitrine-init_needs  := sandbox
-vitrine-init_static := -static
 
 # The linker resolves extern maps only against an object that came before.
 BPF_SRC := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c,$(wildcard bpf/*.bpf.c))
@@ -116,7 +113,7 @@ $(B)/bin/$(1): $(call objects,$($(1)_main)) $(foreach l,$($(1)_needs),$(call arc
 endef
 $(foreach p,$(PROGRAMS),$(eval $(call program,$(p))))
 
-# The two static programs run inside the session, where no sanitizer runtime fits: their objects are plain.
+# The static program runs inside the session, where no sanitizer runtime fits: its objects are plain.
 define library
 $(call archive,$(1)): $(call objects,$($(1)_src))
 	$$(call say,AR,$$@)
@@ -125,7 +122,7 @@ $(call archive,$(1)): $(call objects,$($(1)_src))
 endef
 $(foreach l,$(LIBS),$(eval $(call library,$(l))))
 
-INSIDE := $(call objects,$(sandbox_src) $(vitrine-launcher_main) $(vitrine-init_main))
+INSIDE := $(call objects,$(sandbox_src) $(vitrine-launcher_main))
 $(INSIDE): SANFLAGS :=
 
 $(B)/obj/%.o: %.c
@@ -214,7 +211,7 @@ install: all man
 	install -m 755 $(B)/bin/vitrine $(BINDIR)/vitrine
 	install -m 755 $(B)/bin/vitrined $(SBINDIR)/vitrined
 	install -m 755 $(B)/bin/vitrine-export $(SBINDIR)/vitrine-export
-	install -m 755 $(addprefix $(B)/bin/,vitrine-commands vitrine-recorder vitrine-names vitrine-final vitrine-launcher vitrine-init vitrine-metrics) $(LIBEXEC)
+	install -m 755 $(addprefix $(B)/bin/,vitrine-commands vitrine-recorder vitrine-names vitrine-final vitrine-launcher vitrine-metrics) $(LIBEXEC)
 	install -m 644 $(filter %.1,$(MAN)) $(MANDIR)/man1
 	install -m 644 $(filter %.8,$(MAN)) $(MANDIR)/man8
 	install -m 644 $(B)/man/vitrine.bash $(COMPLDIR)/vitrine
