@@ -134,7 +134,11 @@ static int become_user(bool as_root)
 			return -errno;
 	if (setgroups(0, NULL) < 0 || setresgid(id, id, id) < 0 || setresuid(id, id, id) < 0)
 		return -errno;
-	return set_capabilities(kept);
+	int r = set_capabilities(kept);
+
+	/* Of the same user as commands before it, it is none of theirs until it executes, whatever
+	 * the host's fs.suid_dumpable says of who has changed its user. */
+	return r == 0 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ? -errno : r;
 }
 
 /* The slave belongs to who opens the master, so the user's own process does. */
