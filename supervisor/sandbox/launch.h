@@ -25,7 +25,6 @@ enum launch_flag {
 enum launch_fd {
 	LAUNCH_FD_CGROUP,  /* cgroup that init starts in */
 	LAUNCH_FD_CONTROL, /* init's end of the socket to vitrined */
-	LAUNCH_FD_INIT,	   /* memfd with the program vitrine-init */
 	LAUNCH_FD_FIXED,
 	LAUNCH_FD_TEMPLATE = LAUNCH_FD_FIXED, /* its detached mount, with LAUNCH_TEMPLATE */
 	LAUNCH_FD_MAX,

@@ -5,6 +5,7 @@
 
 #include "../record/cleanup.h"
 #include "enter.h"
+#include "rootfs.h"
 #include "syscalls.h"
 
 #include <fcntl.h>
@@ -18,6 +19,13 @@
 #define SESSION_NAMESPACES                                                                         \
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_PIDFD |  \
 	 CLONE_INTO_CGROUP)
+
+/* By its number it could be another process: the launcher's dead children are nobody's to wait for.
+ */
+static void kill_by(int pidfd)
+{
+	syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+}
 
 static int write_map(pid_t pid, const char *file, uint32_t inside, uint32_t outside, uint32_t count)
 {
@@ -43,6 +51,18 @@ static int map_session(pid_t pid, uint32_t base)
 	return r;
 }
 
+/* The child is where its parent is: in the root of the session. */
+static pid_t clone_in_root(struct session_start *start, int *ret_pidfd)
+{
+	int r = rootfs_enter(&start->home_fd);
+	if (r < 0)
+		return r;
+	pid_t pid = clone_process(SESSION_NAMESPACES, start->cgroup_fd, ret_pidfd);
+	if (pid != 0)
+		rootfs_leave();
+	return pid;
+}
+
 int namespaces_start(struct session_start *start, pid_t *ret_pid, int *ret_pidfd,
 		     enum setup_step *ret_step)
 {
@@ -53,13 +73,13 @@ int namespaces_start(struct session_start *start, pid_t *ret_pid, int *ret_pidfd
 	if (pipe2(go, O_CLOEXEC) < 0)
 		return -errno;
 	start->go_fd = go[0];
-	pid_t pid = clone_process(SESSION_NAMESPACES, start->cgroup_fd, &pidfd);
+	pid_t pid = clone_in_root(start, &pidfd);
 	if (pid == 0) {
 		close(go[1]);
 		session_enter(start);
 	}
-	close(go[0]);
 	if (pid < 0) {
+		close(go[0]);
 		close(go[1]);
 		return pid;
 	}
@@ -68,9 +88,12 @@ int namespaces_start(struct session_start *start, pid_t *ret_pid, int *ret_pidfd
 	int r = map_session(pid, start->request->uid_base);
 	if (r == 0 && write(go[1], "", 1) != 1)
 		r = -errno;
+	/* Not before: the child may be killed at any time, and SIGPIPE would be the launcher's end.
+	 */
+	close(go[0]);
 	close(go[1]);
 	if (r < 0) {
-		kill(pid, SIGKILL);
+		kill_by(pidfd);
 		close(pidfd);
 		return r;
 	}
@@ -125,7 +148,7 @@ static int map_mount(int mount_fd, const struct id_map *map)
 			pause();
 
 	int r = map_and_set(pid, mount_fd, map);
-	kill(pid, SIGKILL);
+	kill_by(pidfd);
 	close(pidfd);
 	return r;
 }

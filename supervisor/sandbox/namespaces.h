@@ -10,8 +10,9 @@
 /* What the child that becomes a session's init starts with. All descriptors are borrowed. */
 struct session_start {
 	const struct launch_request *request;
-	int cgroup_fd, control_fd, init_fd;
-	int root_fd; /* detached mount of the root */
+	int cgroup_fd, control_fd;
+	int root_fd; /* the root that was made for it */
+	int home_fd; /* root of the launcher */
 	int go_fd;   /* readable when the ids are mapped */
 };
 

@@ -54,7 +54,7 @@ static int enter_cgroups(const int *tasks, size_t count)
 }
 
 static int put_on(uint32_t flags, const struct message_fds *fds, struct sock_fprog *ret_filter,
-		  uint32_t *ret_step)
+		  enum setup_step *ret_step)
 {
 	size_t next = INIT_DRESS_FIXED;
 	size_t workspace = flags & INIT_WORKSPACE ? next++ : 0;
@@ -83,7 +83,7 @@ static int put_on(uint32_t flags, const struct message_fds *fds, struct sock_fpr
 	return r;
 }
 
-int outfit_put_on(struct sock_fprog *ret_filter, uint32_t *ret_step)
+int outfit_put_on(struct sock_fprog *ret_filter, enum setup_step *ret_step)
 {
 	cleanup(message_fds) struct message_fds fds = {.count = 0};
 	struct init_request request;

@@ -13,4 +13,4 @@
  * the cgroups that limit the session, place its mounts, take its system call filter, raise the
  * wall. 0, -ECONNRESET (nobody will ask), or -errno with the step.
  */
-int outfit_put_on(struct sock_fprog *ret_filter, uint32_t *ret_step);
+int outfit_put_on(struct sock_fprog *ret_filter, enum setup_step *ret_step);
