@@ -221,6 +221,6 @@ int sandbox_hand_over(struct sandbox *s, struct sandbox_error *ret_error)
 	s->info.workspace_fd = take_fd(s->workspace.fd);
 	sandbox_close_source(&s->workspace);
 	cleanup_close_fd(&s->filter_fd);
-	s->secrets_fd = -1;
+	s->filter_fd = s->secrets_fd = -1;
 	return 0;
 }

@@ -118,16 +118,22 @@ static bool make_ahead(void)
 	return networks_want_more() && networks_make_ahead();
 }
 
-/* What makes or places no root need not wait until the last one is away. */
+/* While the last root lies over it the launcher counts as changed to another root, of which the
+ * kernel lets nobody make a user namespace. */
 static int answer(const struct launch_request *request, const struct message_fds *fds)
 {
-	if (request->kind == LAUNCH_MAP)
-		return answer_map(request, fds);
 	int r = rootfs_clear();
+
 	if (r < 0)
 		return r;
-	return request->kind == LAUNCH_SKELETON ? answer_skeleton(fds)
-						: answer_session(request, fds);
+	switch (request->kind) {
+	case LAUNCH_SKELETON:
+		return answer_skeleton(fds);
+	case LAUNCH_MAP:
+		return answer_map(request, fds);
+	default:
+		return answer_session(request, fds);
+	}
 }
 
 /* Until the next request. To take a root away waits for grace periods of the kernel. */
