@@ -164,6 +164,9 @@ const char *passed_error(int error)
 	case -ENXIO:
 		return "it is another terminal for each who opens it: give the one that tty(1) "
 		       "tells by its name";
+	case -EBUSY:
+		return "its device lets nobody open it a second time: put a pipe between "
+		       "(cat DEVICE |, | cat >DEVICE)";
 	case -EINVAL:
 		return "it is no pipe, file, socket or terminal";
 	default:

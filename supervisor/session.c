@@ -128,19 +128,32 @@ static int guard_secrets(struct session *s)
 	return r;
 }
 
+static int tell_command(struct session *s, const int fds[3])
+{
+	struct fault f = {0};
+	int r = exec_open_streams(s->main, fds, &f);
+
+	if (r < 0)
+		f.code = "streams";
+	crash_point();
+	phases_mark(s->phases, "streams");
+	if (r == 0)
+		r = exec_tell(s->main, &f);
+	if (r < 0)
+		session_decide_failed(s, f.code, r, f.text);
+	return r;
+}
+
 /*
  * What the recorder has to know before the command runs; it is told at once, with the opening,
  * whatever the sandbox still needs.
  */
-static void tell_recorder(struct session *s)
+static void tell_recorder(struct session *s, const int fds[3])
 {
-	struct fault f = {0};
-
 	if (record_start(s) < 0 || s->is_bare || session_record_secrets(s) < 0)
 		return;
-	int r = s->main ? exec_tell(s->main, &f) : 0;
-	if (r < 0)
-		session_decide_failed(s, f.code, r, f.text);
+	if (s->main && tell_command(s, fds) < 0)
+		return;
 	phases_mark(s->phases, "told");
 }
 
@@ -238,7 +251,7 @@ int session_start(struct host *h, struct session_request *request, const struct 
 	if (s->request.has_command)
 		s->main = exec_add(s, &s->request.command);
 
-	int r = session_set_up(s, fds, ret_fault);
+	int r = session_set_up(s, ret_fault);
 	if (r < 0) {
 		session_tear_down(s);
 		if (s->verdict.reason == VERDICT_NONE) {
@@ -255,7 +268,7 @@ int session_start(struct host *h, struct session_request *request, const struct 
 		return r;
 	}
 	crash_point();
-	tell_recorder(s);
+	tell_recorder(s, fds);
 	crash_point();
 	session_sign(s);
 	*ret_session = s;

@@ -65,6 +65,10 @@ struct session *session_next(const struct session *s);
 /* {id, name, tenant, state, started, command} */
 json_t *session_describe(const struct session *s);
 
+/* What the session.start of each session of @h says alike, of the host and its vitrined; NULL when
+ * out of memory. */
+json_t *session_common_fields(const struct host *h);
+
 /* The client has gone: nobody is told of the end, and output is no longer delivered. */
 void session_forget_client(struct session *s);
 

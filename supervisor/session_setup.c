@@ -280,16 +280,6 @@ static int start_watch(struct session *s, struct fault *f)
 	return 0;
 }
 
-static int open_streams(struct session *s, const int fds[3], struct fault *f)
-{
-	struct fault why = {0};
-	int r = 0;
-
-	if (s->request.has_command)
-		r = s->main ? exec_open_streams(s->main, fds, &why) : -ENOMEM;
-	return r < 0 ? fail(s, f, "streams", r, why.text) : 0;
-}
-
 static bool take_from_pool(struct session *s)
 {
 	struct sandbox_options options;
@@ -363,9 +353,11 @@ static int prepare_command(struct session *s, struct fault *f)
 	return r < 0 ? fail(s, f, "cgroup", r, NULL) : 0;
 }
 
-int session_set_up(struct session *s, const int fds[3], struct fault *f)
+int session_set_up(struct session *s, struct fault *f)
 {
-	int r = check_host(s->host->doctor, f);
+	int r = s->request.has_command && !s->main
+			? fault_set(f, -ENOMEM, "no_memory", "out of memory")
+			: check_host(s->host->doctor, f);
 	if (r == 0)
 		r = take_from_pool(s) ? 0 : take_slot(s, f);
 	if (r < 0)
@@ -386,10 +378,6 @@ int session_set_up(struct session *s, const int fds[3], struct fault *f)
 		r = start_watch(s, f);
 	crash_point();
 	phases_mark(s->phases, "watch");
-	if (r == 0)
-		r = open_streams(s, fds, f);
-	crash_point();
-	phases_mark(s->phases, "streams");
 	if (r == 0)
 		r = measure_workspace(s, f);
 	if (r == 0 && sandbox_ready_fd(s->sandbox) >= 0) {

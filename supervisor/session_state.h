@@ -105,10 +105,10 @@ struct session {
 /* session_setup.c */
 
 /*
- * Directory, manifest, sandbox, watch and streams of a new session. Returns 0, or -errno with the
- * fault: in the verdict too where the directory stands, so that the failure gets a record.
+ * Directory, manifest, sandbox and watch of a new session. Returns 0, or -errno with the fault: in
+ * the verdict too where the directory stands, so that the failure gets a record.
  */
-int session_set_up(struct session *s, const int fds[3], struct fault *f);
+int session_set_up(struct session *s, struct fault *f);
 /* Wait for the sandbox that session_set_up began; session_go_on is told when it is there. */
 void session_follow_building(struct session *s);
 /* Kill what runs and give back sandbox, watch, streams and slot; the directory stays. */
