@@ -168,7 +168,8 @@ const char *passed_error(int error)
 		return "its device lets nobody open it a second time: put a pipe between "
 		       "(cat DEVICE |, | cat >DEVICE)";
 	case -EINVAL:
-		return "it is no pipe, file, socket or terminal";
+		return "it is no pipe, file, socket or terminal: put a pipe between (cat DEVICE |, "
+		       "| cat >DEVICE)";
 	default:
 		return strerror(-error);
 	}

@@ -78,6 +78,11 @@ bool session_is_detached(const struct session *s)
 	return s->is_ready && !s->request.has_command;
 }
 
+bool session_has_ended(const struct session *s)
+{
+	return s->stage == SESSION_SEALING;
+}
+
 struct exec_ground session_ground(const struct session *s)
 {
 	return session_request_ground(&s->request);

@@ -75,6 +75,9 @@ void session_forget_client(struct session *s);
 /* End it with this verdict, unless it has one already. @discard: output is no longer delivered. */
 void session_end(struct session *s, const struct verdict *verdict, bool discard);
 
+/* All of it is done and told; only its record still gets onto the disk. */
+bool session_has_ended(const struct session *s);
+
 /* It lives until it is ended, whoever asked for it. */
 bool session_is_detached(const struct session *s);
 

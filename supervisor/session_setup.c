@@ -393,6 +393,7 @@ int session_set_up(struct session *s, struct fault *f)
 void session_remove_sandbox(struct session *s)
 {
 	crash_point();
+	s->building = sd_event_source_disable_unref(s->building); /* given up while it was made */
 	sandbox_free(s->sandbox);
 	s->sandbox = NULL;
 	crash_point();
@@ -402,7 +403,6 @@ void session_tear_down(struct session *s)
 {
 	struct host *h = s->host;
 
-	s->building = sd_event_source_disable_unref(s->building);
 	s->statuses = sd_event_source_disable_unref(s->statuses);
 	s->disk_wait = sd_event_source_disable_unref(s->disk_wait);
 	session_limits_stop(s);
