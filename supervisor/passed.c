@@ -127,8 +127,8 @@ static int pass_socket(int fd)
 
 int passed_description(int fd, int mode, bool root, int *ret_fd)
 {
-	mode_t type;
-	dev_t device;
+	mode_t type = 0;
+	dev_t device = 0;
 	int r = type_of(fd, &type, &device);
 
 	if (r < 0)
@@ -180,8 +180,8 @@ const char *passed_error(int error)
 /* What no one waits for, whatever the owner does: it has no file system behind it. */
 static bool closes_at_once(int fd)
 {
-	mode_t type;
-	dev_t device;
+	mode_t type = 0;
+	dev_t device = 0;
 	int flags = fcntl(fd, F_GETFL);
 
 	if (flags >= 0 && (flags & O_PATH))
