@@ -190,6 +190,7 @@ static int start_recorder(struct host *h, struct fault *f)
 		.numbers_fd = sensors_map_fd(h->sensors, "numbers"),
 		.losses_fd = sensors_map_fd(h->sensors, "losses"),
 		.written_files_fd = sensors_map_fd(h->sensors, "written_files"),
+		.file_counts_fd = sensors_map_fd(h->sensors, "file_counts"),
 		.exec_bytes_fd = sensors_map_fd(h->sensors, "exec_bytes"),
 		.metrics_fd = h->recorder_page.fd,
 	};

@@ -5,8 +5,8 @@
  *   OPENING   until the recorder has opened the record and knows the command, and the sandbox is
  *             ready
  *   WORKING   until the command that it lives for ends, or, without one, somebody ends it
- *   DRAINING  until the recorder has what its commands wrote
- *   CLOSING   until it has written the end; then the ground is cleaned and the client told
+ *   CLOSING   until the recorder has what its commands wrote, and has written the end; by then the
+ *             ground is cleaned, and the client is told
  *   SEALING   until the record is closed and on disk; then the session is gone
  *
  * Whatever ends it early puts a verdict in place; the first verdict is the true one, and every
@@ -332,7 +332,7 @@ void session_end(struct session *s, const struct verdict *verdict, bool discard)
 		session_go_on(s);
 	else if (s->stage == SESSION_WORKING)
 		session_finish(s);
-	else if (s->stage == SESSION_DRAINING)
+	else if (s->stage == SESSION_CLOSING)
 		session_hurry(s);
 }
 

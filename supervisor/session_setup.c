@@ -390,13 +390,16 @@ int session_set_up(struct session *s, struct fault *f)
 	return r;
 }
 
-void session_remove_sandbox(struct session *s)
+void session_clear(struct session *s)
 {
 	crash_point();
 	s->building = sd_event_source_disable_unref(s->building); /* given up while it was made */
-	sandbox_free(s->sandbox);
-	s->sandbox = NULL;
+	if (s->sandbox)
+		sandbox_clear(s->sandbox);
 	crash_point();
+	secret_files_free(s->secret_files);
+	s->secret_files = NULL;
+	template_use_end(&s->template);
 }
 
 void session_tear_down(struct session *s)
@@ -407,8 +410,7 @@ void session_tear_down(struct session *s)
 	s->disk_wait = sd_event_source_disable_unref(s->disk_wait);
 	session_limits_stop(s);
 	session_limits_free(s);
-	if (s->sandbox)
-		sandbox_kill(s->sandbox, 0);
+	session_clear(s);
 	while (s->execs)
 		exec_abandon(s->execs);
 	if (s->is_watched) {
@@ -416,10 +418,8 @@ void session_tear_down(struct session *s)
 		s->is_watched = false;
 		host_unwatch(h);
 	}
-	session_remove_sandbox(s);
-	secret_files_free(s->secret_files);
-	s->secret_files = NULL;
-	template_use_end(&s->template);
+	sandbox_free(s->sandbox);
+	s->sandbox = NULL;
 	if (s->slot_fd >= 0)
 		close(s->slot_fd);
 	s->slot_fd = -1;
