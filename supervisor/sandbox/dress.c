@@ -53,13 +53,6 @@ int sandbox_fail_launch(const struct launch *launch, const struct sandbox_source
 	return sandbox_fail(ret_error, launch->step, r, "%s is on %s", from->name, type);
 }
 
-void sandbox_close_source(struct sandbox_source *from)
-{
-	cleanup_close_fd(&from->fd);
-	free(from->name);
-	*from = (struct sandbox_source){.fd = -1};
-}
-
 /* ---- the workspace ---- */
 
 static int ask_mapping(struct sandbox *s, const struct stat *st, uint32_t owner)
@@ -94,6 +87,7 @@ int sandbox_bring_workspace(struct sandbox *s, const struct sandbox_options *opt
 		return sandbox_fail(ret_error, SETUP_workspace, r, "%s", path);
 
 	s->info.workspace_dev = st.st_dev;
+	s->has_others_mounts = true;
 	r = ask_mapping(s, &st, options->workspace_for_root ? SESSION_ROOT : SESSION_AGENT);
 	return r < 0 ? sandbox_fail(ret_error, SETUP_launcher, r, "%s", "") : 0;
 }
@@ -219,7 +213,7 @@ int sandbox_hand_over(struct sandbox *s, struct sandbox_error *ret_error)
 	if (r < 0)
 		return sandbox_fail(ret_error, SETUP_init, r, "%s", "");
 	s->info.workspace_fd = take_fd(s->workspace.fd);
-	sandbox_close_source(&s->workspace);
+	sandbox_source_close(&s->workspace);
 	cleanup_close_fd(&s->filter_fd);
 	s->filter_fd = s->secrets_fd = -1;
 	return 0;

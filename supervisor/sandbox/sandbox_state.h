@@ -10,6 +10,8 @@
 
 #include <stdarg.h>
 
+#define INIT_CGROUP "init" /* below the session's */
+
 #define SANDBOX_EXEC_NONE                                                                          \
 	((struct sandbox_exec){.cgroup_fd = -1, .tty_fd = -1, .limits = LIMITS_NONE})
 
@@ -36,6 +38,7 @@ struct sandbox {
 	int control_fd; /* to init */
 	int pidfd;	/* of init */
 	int status_fd;	/* epoll: control_fd, until init is gone */
+	int mounts_fd;	/* init's mount namespace, where that may outlive it */
 	struct launcher *launcher;
 	struct launch launch, mapping;		   /* while they are made: it, and its workspace */
 	struct sandbox_source workspace, template; /* likewise */
@@ -48,6 +51,8 @@ struct sandbox {
 	bool has_limited_exec;			  /* ever */
 	uint64_t ended_hits[SANDBOX_CONTROLLERS]; /* of limits of commands that are gone */
 	bool made_cgroup, gone;
+	bool is_killed;		/* all of it	*/
+	bool has_others_mounts; /* beside the host's system */
 	struct sandbox_exec execs[INIT_COMMANDS_MAX];
 };
 
@@ -63,7 +68,6 @@ int sandbox_fit(struct sandbox *s, const struct sandbox_options *options,
 		struct sandbox_error *ret_error);
 /* Have init put it on, the sandbox being there. */
 int sandbox_hand_over(struct sandbox *s, struct sandbox_error *ret_error);
-void sandbox_close_source(struct sandbox_source *from);
 /* The same as sandbox_fail, of what the launcher did with @from. */
 int sandbox_fail_launch(const struct launch *launch, const struct sandbox_source *from, int r,
 			struct sandbox_error *ret_error);
@@ -72,3 +76,4 @@ int sandbox_fail_launch(const struct launch *launch, const struct sandbox_source
 int sandbox_report(struct sandbox *s, int timeout_ms, struct init_report *ret_report, int *ret_fd);
 
 void sandbox_exec_close(struct sandbox_exec *e);
+void sandbox_source_close(struct sandbox_source *from);
