@@ -140,7 +140,6 @@ walk() {
 act=one_command
 limits='--limit memory=64M,pids=32'
 walk cold
-limits=
 walk pool --pool 1
 act=two_commands
 walk commands
