@@ -433,6 +433,7 @@ int sandbox_begin(struct launcher *l, const struct cgroup_root *root,
 		return r;
 
 	s->skeleton = l->skeleton;
+	s->has_own_filter = m.filter_fd >= 0;
 	*ret_sandbox = take(s);
 	return 0;
 }
