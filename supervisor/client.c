@@ -101,7 +101,7 @@ static int check_capacity(const struct client *c, const struct grant *g, struct 
 				 "(sessions_max)",
 				 h->session_count);
 	for (struct session *s = h->sessions; g->row && s; s = session_next(s))
-		own += session_asker(s) == c->who.uid;
+		own += session_asker(s) == c->who.uid && !session_has_ended(s);
 	return g->row && own >= g->sessions
 		       ? fault_set(f, -EBUSY, "capacity",
 				   "%" PRIu64
