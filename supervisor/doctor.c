@@ -96,9 +96,8 @@ static void look_at_btf(const struct doctor_subject *subject, struct finding *f)
 
 static void look_at_programs(const struct doctor_subject *subject, struct finding *f)
 {
-	static const char *const programs[] = {"vitrined",	"vitrine-recorder",
-					       "vitrine-names", "vitrine-launcher",
-					       "vitrine-init",	"vitrine-metrics"};
+	static const char *const programs[] = {"vitrined", "vitrine-recorder", "vitrine-names",
+					       "vitrine-launcher", "vitrine-metrics"};
 	char dir[PATH_MAX];
 
 	(void)subject;

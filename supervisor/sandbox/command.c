@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <linux/close_range.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
@@ -181,10 +182,10 @@ static int place_streams(const int *streams)
 	for (int i = 0; i < 3; i++)
 		if (dup2(streams[i], i) < 0)
 			return -errno;
-	return close_range(3, ~0u, CLOSE_RANGE_CLOEXEC) < 0 ? -errno : 0;
+	return syscall(SYS_close_range, 3, ~0u, CLOSE_RANGE_CLOEXEC) < 0 ? -errno : 0;
 }
 
-static void cap_limit(__rlimit_resource_t resource, rlim_t soft, rlim_t hard)
+static void cap_limit(int resource, rlim_t soft, rlim_t hard)
 {
 	struct rlimit now;
 
@@ -197,7 +198,7 @@ static void cap_limit(__rlimit_resource_t resource, rlim_t soft, rlim_t hard)
 
 /* Whatever vitrined itself was given: no more than this is handed on. */
 static const struct cap {
-	__rlimit_resource_t resource;
+	int resource;
 	rlim_t soft, hard;
 } caps[] = {
 	{RLIMIT_STACK, STACK_BYTES, STACK_BYTES},
@@ -208,7 +209,7 @@ static const struct cap {
 	{RLIMIT_RTPRIO, 0, 0},
 };
 
-static int set_limit(__rlimit_resource_t resource, rlim_t value)
+static int set_limit(int resource, rlim_t value)
 {
 	const struct rlimit limit = {.rlim_cur = value, .rlim_max = value};
 

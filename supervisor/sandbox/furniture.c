@@ -188,7 +188,7 @@ static int complete_list(const struct list *l, int template_fd, int base_fd, uid
 	return write_file(base_fd, l->path, text, size + strlen(l->line));
 }
 
-static int make_places(const struct launch_request *request, enum root_kind kind, int base_fd)
+static int make_places(enum root_kind kind, int base_fd)
 {
 	for (size_t i = 0; i < COUNT(furniture); i++) {
 		const struct furniture *f = &furniture[i];
@@ -196,8 +196,6 @@ static int make_places(const struct launch_request *request, enum root_kind kind
 		if ((f->in & kind) && mkdirat(base_fd, f->path, f->mode) < 0)
 			return -errno;
 	}
-	if ((request->flags & LAUNCH_SECRETS) && mkdirat(base_fd, "run/secrets", 0755) < 0)
-		return -errno;
 	return 0;
 }
 
@@ -213,11 +211,11 @@ static int make_lists(enum root_kind kind, int template_fd, int base_fd, uid_t o
 	return 0;
 }
 
-static int give_places(const struct launch_request *request, int base_fd)
+static int give_places(uid_t uid_base, int base_fd)
 {
 	for (size_t i = 0; i < COUNT(furniture); i++) {
 		const struct furniture *f = &furniture[i];
-		uid_t owner = request->uid_base + f->owner;
+		uid_t owner = uid_base + f->owner;
 
 		if (f->owner != SESSION_ROOT && fchownat(base_fd, f->path, owner, owner, 0) < 0)
 			return -errno;
@@ -226,18 +224,30 @@ static int give_places(const struct launch_request *request, int base_fd)
 }
 
 /* Made by the session's root, all is the session's root's from the start. */
-int furniture_make(const struct launch_request *request, int template_fd, int base_fd)
+int furniture_make(uid_t uid_base, int template_fd, int base_fd)
 {
 	enum root_kind kind = template_fd < 0 ? OF_HOST : OF_TEMPLATE;
 	mode_t mask = umask(0);
 
-	make_files_as(request->uid_base);
-	int r = make_places(request, kind, base_fd);
+	make_files_as(uid_base);
+	int r = make_places(kind, base_fd);
 	if (r == 0)
-		r = make_lists(kind, template_fd, base_fd, request->uid_base);
-	if (r == 0)
-		r = write_names(base_fd, request);
+		r = make_lists(kind, template_fd, base_fd, uid_base);
 	make_files_as(0);
 	umask(mask);
-	return r < 0 ? r : give_places(request, base_fd);
+	return r < 0 ? r : give_places(uid_base, base_fd);
+}
+
+int furniture_name(const struct launch_request *request, int base_fd)
+{
+	mode_t mask = umask(0);
+
+	make_files_as(request->uid_base);
+	int r = write_names(base_fd, request);
+	if (r == 0 && (request->flags & LAUNCH_SECRETS) &&
+	    mkdirat(base_fd, "run/secrets", 0755) < 0)
+		r = -errno;
+	make_files_as(0);
+	umask(mask);
+	return r;
 }

@@ -6,8 +6,13 @@
 
 #include "launch.h"
 
+#include <sys/types.h>
+
 /*
- * Put it into the empty directory @base_fd, which will be laid over the lower layer. @template_fd
- * is the root of the template, as a mount whose ids are mapped; -1: the host's system. 0 or -errno.
+ * Put it into the empty directory @base_fd, which will be laid over the lower layer, for the
+ * session whose ids begin with @uid_base. @template_fd is the root of the template, as a mount
+ * whose ids are mapped; -1: the host's system. 0 or -errno.
  */
-int furniture_make(const struct launch_request *request, int template_fd, int base_fd);
+int furniture_make(uid_t uid_base, int template_fd, int base_fd);
+/* And what only the session's request says: its names, and a place for its secrets. */
+int furniture_name(const struct launch_request *request, int base_fd);

@@ -1,6 +1,7 @@
 /*
- * What vitrined and the init of a session say to each other, on descriptor 3 of init. Until init
- * runs, the launcher's child reports on the same socket.
+ * vitrine-init, pid 1 of a session: what the launcher's child becomes, without an exec. What
+ * vitrined and it say to each other is on its descriptor 3; until it is ready, the child reports on
+ * the same socket.
  */
 #pragma once
 
@@ -9,6 +10,7 @@
 #include <linux/capability.h>
 #include <stdint.h>
 
+#define INIT_NAME "vitrine-init"
 #define INIT_COMMANDS_MAX 64 /* alive at once */
 
 /* Of init, within the session's user namespace; all others are gone from its bounding set.
@@ -76,3 +78,9 @@ struct init_report {
 	uint64_t cpu_ns;
 	uint64_t memory_peak;
 };
+
+/*
+ * Be it, until vitrined closes the socket: root and namespaces are the session's, descriptors are
+ * those of enum init_descriptor and no more. Returns only if it cannot: -errno, with *ret_step.
+ */
+int init_run(enum setup_step *ret_step);

@@ -9,10 +9,10 @@
 #include <string.h>
 #include <sys/vfs.h>
 
-int kernel_text_write(const char *path, const char *text)
+int kernel_text_write(int dir_fd, const char *path, const char *text)
 {
 	struct statfs fs;
-	cleanup(close_fd) int fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+	cleanup(close_fd) int fd = openat(dir_fd, path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (fd < 0 || fstatfs(fd, &fs) < 0)
 		return -errno;

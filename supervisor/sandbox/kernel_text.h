@@ -5,4 +5,4 @@
 
 /* Write @text there: to the kernel, not to a file that stands in its place (-EXDEV). 0 or -errno.
  */
-int kernel_text_write(const char *path, const char *text);
+int kernel_text_write(int dir_fd, const char *path, const char *text);

@@ -28,7 +28,6 @@ enum launch_fd {
 	LAUNCH_FD_CGROUP,  /* cgroup that init starts in */
 	LAUNCH_FD_CONTROL, /* init's end of the socket to vitrined */
 	LAUNCH_FD_FILTER,  /* memfd with the system call filter of commands */
-	LAUNCH_FD_INIT,	   /* memfd with the program vitrine-init */
 	LAUNCH_FD_FIXED,   /* behind these, as far as they are there, in this order: */
 	/* detached mount of the workspace, with LAUNCH_WORKSPACE */
 	/* detached mount of the template, with LAUNCH_TEMPLATE */

@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#define LAUNCHER_NAME "vitrine-launcher"
 #define ANSWER_TIMEOUT_S 30
 #define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
@@ -39,17 +40,17 @@ static int seal(int memfd, mode_t mode, int *ret_fd)
 }
 
 /*
- * vitrine-init as a memfd: in no file system that a session sees, and not to be overwritten through
- * /proc/1/exe. It can be executed but not read, which makes pid 1 untouchable from inside.
+ * The launcher's program as a memfd, for its children become pid 1 of sessions: it is in no file
+ * system that a session sees, and not to be overwritten through /proc/1/exe.
  */
-static int load_init(int bin_dir_fd, struct launcher *l)
+static int load_program(int bin_dir_fd, int *ret_fd)
 {
 	struct stat st;
 
-	cleanup(close_fd) int from = openat(bin_dir_fd, "vitrine-init", O_RDONLY | O_CLOEXEC);
+	cleanup(close_fd) int from = openat(bin_dir_fd, LAUNCHER_NAME, O_RDONLY | O_CLOEXEC);
 	if (from < 0 || fstat(from, &st) < 0)
 		return -errno;
-	cleanup(close_fd) int to = memfd_create("vitrine-init", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	cleanup(close_fd) int to = memfd_create(LAUNCHER_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (to < 0)
 		return -errno;
 	for (off_t left = st.st_size; left > 0;) {
@@ -58,15 +59,7 @@ static int load_init(int bin_dir_fd, struct launcher *l)
 			return n < 0 ? -errno : -EIO;
 		left -= n;
 	}
-
-	int r = seal(to, 0111, &l->init_fd);
-	if (r < 0)
-		return r;
-	if (fstat(l->init_fd, &st) < 0)
-		return -errno;
-	l->init_dev = st.st_dev;
-	l->init_ino = st.st_ino;
-	return 0;
+	return seal(to, 0111, ret_fd);
 }
 
 int launcher_filter(const struct syscall_changes *changes, int *ret_fd)
@@ -89,7 +82,7 @@ int launcher_filter(const struct syscall_changes *changes, int *ret_fd)
 
 static _Noreturn void execute_launcher(int program_fd, int socket)
 {
-	char *const argv[] = {"vitrine-launcher", NULL};
+	char *const argv[] = {LAUNCHER_NAME, NULL};
 	char *const env[] = {NULL};
 
 	int null = open("/dev/null", O_RDWR);
@@ -107,8 +100,11 @@ static int spawn(int bin_dir_fd, struct launcher *l)
 {
 	int pair[2];
 
-	cleanup(close_fd) int program = openat(bin_dir_fd, "vitrine-launcher", O_PATH | O_CLOEXEC);
-	if (program < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+	cleanup(close_fd) int program = -1;
+	int r = load_program(bin_dir_fd, &program);
+	if (r < 0)
+		return r;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
 	l->socket = pair[0];
 	cleanup(close_fd) int theirs = pair[1];
@@ -227,11 +223,9 @@ int launcher_start(int bin_dir_fd, struct launcher **ret_launcher)
 	struct launcher *l = malloc(sizeof(*l));
 	if (!l)
 		return -ENOMEM;
-	*l = (struct launcher){.pidfd = -1, .socket = -1, .filter_fd = -1, .init_fd = -1};
+	*l = (struct launcher){.pidfd = -1, .socket = -1, .filter_fd = -1};
 
 	int r = spawn(bin_dir_fd, l);
-	if (r == 0)
-		r = load_init(bin_dir_fd, l);
 	if (r == 0)
 		r = launcher_filter(&(struct syscall_changes){0}, &l->filter_fd);
 
@@ -261,7 +255,6 @@ void launcher_stop(struct launcher *l)
 		waitpid(l->pid, NULL, 0);
 	cleanup_close_fd(&l->pidfd);
 	cleanup_close_fd(&l->filter_fd);
-	cleanup_close_fd(&l->init_fd);
 	free(l);
 }
 

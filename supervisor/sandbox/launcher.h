@@ -25,9 +25,7 @@ struct launcher {
 	pid_t pid;
 	int pidfd;
 	int socket;
-	int filter_fd; /* sealed memfd: the system call filter */
-	int init_fd;   /* sealed memfd: the program vitrine-init */
-	uint64_t init_dev, init_ino;
+	int filter_fd;		     /* sealed memfd: the system call filter */
 	uint64_t skeleton;	     /* fingerprint of what the launcher has */
 	struct launch *first, *last; /* asked and not answered, in the order of their answers */
 };

@@ -10,6 +10,7 @@
 #include "namespaces.h"
 #include "networks.h"
 #include "rootfs.h"
+#include "stage.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +19,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/personality.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -48,7 +50,8 @@ static int start_init(struct session_start *start, pid_t *ret_pid, int *ret_pidf
 }
 
 static int start_session(const struct launch_request *request, const struct message_fds *fds,
-			 pid_t *ret_pid, int *ret_fds, enum setup_step *ret_step)
+			 struct rootfs *root, pid_t *ret_pid, int *ret_pidfd,
+			 enum setup_step *ret_step)
 {
 	size_t next = LAUNCH_FD_FIXED;
 	size_t workspace = request->flags & LAUNCH_WORKSPACE ? next++ : 0;
@@ -69,40 +72,42 @@ static int start_session(const struct launch_request *request, const struct mess
 	if (r < 0)
 		return r;
 
-	struct rootfs root = ROOTFS_NONE;
-	r = rootfs_make(request, template ? fds->fd[template] : -1, &root, ret_step);
+	const struct rootfs_source from = {
+		.template_fd = template ? fds->fd[template] : -1,
+		.workspace_fd = workspace ? fds->fd[workspace] : -1,
+		.secrets_fd = secrets ? fds->fd[secrets] : -1,
+	};
+	r = rootfs_make(request, &from, root, ret_step);
 	if (r < 0)
 		return r;
-	ret_fds[LAUNCH_ANSWER_ROOT] = root.mount_fd;
-	ret_fds[LAUNCH_ANSWER_STAGE] = root.stage_fd;
-	ret_fds[LAUNCH_ANSWER_LOWER] = root.lower_fd;
 
 	struct session_start start = {
 		.request = request,
 		.cgroup_fd = fds->fd[LAUNCH_FD_CGROUP],
 		.control_fd = fds->fd[LAUNCH_FD_CONTROL],
 		.filter_fd = fds->fd[LAUNCH_FD_FILTER],
-		.init_fd = fds->fd[LAUNCH_FD_INIT],
-		.root_fd = root.mount_fd,
-		.workspace_fd = workspace ? fds->fd[workspace] : -1,
-		.secrets_fd = secrets ? fds->fd[secrets] : -1,
+		.root_fd = root->mount_fd,
 		.tasks_fds = fds->fd + next,
 	};
-	return start_init(&start, ret_pid, &ret_fds[LAUNCH_ANSWER_PIDFD], ret_step);
+	return start_init(&start, ret_pid, ret_pidfd, ret_step);
 }
 
 static int answer_session(const struct launch_request *request, const struct message_fds *fds)
 {
 	enum setup_step step = SETUP_launcher;
-	int out[LAUNCH_ANSWER_COUNT] = LAUNCH_ANSWER_NONE;
+	struct rootfs root = ROOTFS_NONE;
+	int pidfd = -1;
 	pid_t pid = 0;
 
-	int r = start_session(request, fds, &pid, out, &step);
+	int r = start_session(request, fds, &root, &pid, &pidfd, &step);
 	struct launch_answer answer = {.error = -r, .step = step, .pid = pid};
+	int out[LAUNCH_ANSWER_COUNT] = {
+		[LAUNCH_ANSWER_ROOT] = root.mount_fd,
+		[LAUNCH_ANSWER_PIDFD] = pidfd,
+		[LAUNCH_ANSWER_STAGE] = root.stage_fd,
+		[LAUNCH_ANSWER_LOWER] = root.lower_fd,
+	};
 	r = message_send(SOCKET, &answer, sizeof(answer), out, r < 0 ? 0 : LAUNCH_ANSWER_COUNT);
-
-	/* What waits for grace periods of the kernel, after who waits for us. */
-	rootfs_clear();
 	for (int i = 0; i < LAUNCH_ANSWER_COUNT; i++)
 		cleanup_close_fd(&out[i]);
 	return r;
@@ -116,14 +121,33 @@ static int answer_skeleton(const struct message_fds *fds)
 	return message_send(SOCKET, &answer, sizeof(answer), NULL, 0);
 }
 
-/* While nobody asks for anything. */
-static void make_ahead(void)
+/* The next thing that can be done while nobody asks for anything. Whether it was. */
+static bool make_ahead(void)
+{
+	if (stage_is_wanted())
+		return stage_make_ahead();
+	return networks_want_more() && networks_make_ahead();
+}
+
+static int answer(const struct launch_request *request, const struct message_fds *fds)
+{
+	return request->kind == LAUNCH_SKELETON ? answer_skeleton(fds)
+						: answer_session(request, fds);
+}
+
+/* Until the next request. To take a root away waits for grace periods of the kernel. */
+static int keep_house(void)
 {
 	struct pollfd socket = {.fd = SOCKET, .events = POLLIN};
-	int wait_ms = QUIET_MS;
 
-	while (networks_want_more() && poll(&socket, 1, wait_ms) == 0)
-		wait_ms = networks_make_ahead() ? 0 : -1;
+	if (poll(&socket, 1, QUIET_MS) == 0) {
+		int r = rootfs_clear();
+		if (r < 0)
+			return r;
+		while (poll(&socket, 1, 0) == 0 && make_ahead())
+			;
+	}
+	return 0;
 }
 
 static int serve(void)
@@ -132,13 +156,13 @@ static int serve(void)
 		cleanup(message_fds) struct message_fds fds = {.count = 0};
 		struct launch_request request;
 
-		make_ahead();
-		int r = message_receive(SOCKET, true, &request, sizeof(request), &fds);
-		if (r < 0)
-			return r;
-
-		r = request.kind == LAUNCH_SKELETON ? answer_skeleton(&fds)
-						    : answer_session(&request, &fds);
+		int r = keep_house();
+		if (r == 0)
+			r = message_receive(SOCKET, true, &request, sizeof(request), &fds);
+		if (r == 0)
+			r = rootfs_clear();
+		if (r == 0)
+			r = answer(&request, &fds);
 		if (r < 0)
 			return r;
 	}
@@ -189,8 +213,13 @@ static int replace_streams(void)
 	return 0;
 }
 
+/*
+ * A script of a session whose interpreter is /proc/self/exe gets here, too: as any program of the
+ * session, so the first steps fail.
+ */
 int main(void)
 {
+	prctl(PR_SET_NAME, program_invocation_name);
 	umask(022);
 	reset_signals();
 

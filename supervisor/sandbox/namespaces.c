@@ -5,6 +5,7 @@
 
 #include "../record/cleanup.h"
 #include "enter.h"
+#include "rootfs.h"
 #include "syscalls.h"
 
 #include <fcntl.h>
@@ -50,6 +51,18 @@ static int map_session(pid_t pid, uint32_t base)
 	return r;
 }
 
+/* The child is where its parent is: in the root of the session. */
+static pid_t clone_in_root(struct session_start *start, int *ret_pidfd)
+{
+	int r = rootfs_enter(&start->home_fd);
+	if (r < 0)
+		return r;
+	pid_t pid = clone_process(SESSION_NAMESPACES, start->cgroup_fd, ret_pidfd);
+	if (pid != 0)
+		rootfs_leave();
+	return pid;
+}
+
 int namespaces_start(struct session_start *start, pid_t *ret_pid, int *ret_pidfd,
 		     enum setup_step *ret_step)
 {
@@ -60,7 +73,7 @@ int namespaces_start(struct session_start *start, pid_t *ret_pid, int *ret_pidfd
 	if (pipe2(go, O_CLOEXEC) < 0)
 		return -errno;
 	start->go_fd = go[0];
-	pid_t pid = clone_process(SESSION_NAMESPACES, start->cgroup_fd, &pidfd);
+	pid_t pid = clone_in_root(start, &pidfd);
 	if (pid == 0) {
 		close(go[1]);
 		session_enter(start);

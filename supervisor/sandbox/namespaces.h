@@ -10,10 +10,9 @@
 /* What the child that becomes a session's init starts with. All descriptors are borrowed. */
 struct session_start {
 	const struct launch_request *request;
-	int cgroup_fd, control_fd, filter_fd, init_fd;
-	int root_fd;	  /* detached mount of the root */
-	int workspace_fd; /* detached mount, -1 without; likewise secrets_fd */
-	int secrets_fd;
+	int cgroup_fd, control_fd, filter_fd;
+	int root_fd;	      /* the root that was made for it */
+	int home_fd;	      /* root of the launcher */
 	const int *tasks_fds; /* request->tasks_count of them */
 	int go_fd;	      /* readable when the ids are mapped */
 };

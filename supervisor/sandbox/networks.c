@@ -36,8 +36,10 @@ static int set_up(void)
 
 	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &request) < 0)
 		return -errno;
-	int r = kernel_text_write("/proc/sys/net/ipv4/ip_unprivileged_port_start", "0");
-	return r < 0 ? r : kernel_text_write("/proc/sys/net/ipv4/ping_group_range", ALL_GROUPS);
+	int r = kernel_text_write(AT_FDCWD, "/proc/sys/net/ipv4/ip_unprivileged_port_start", "0");
+	return r < 0 ? r
+		     : kernel_text_write(AT_FDCWD, "/proc/sys/net/ipv4/ping_group_range",
+					 ALL_GROUPS);
 }
 
 void networks_leave(void)
@@ -69,7 +71,7 @@ bool networks_make_ahead(void)
 	if (fd >= 0)
 		spares[count++] = fd;
 	networks_leave();
-	return fd >= 0 && networks_want_more();
+	return fd >= 0;
 }
 
 int networks_enter(void)

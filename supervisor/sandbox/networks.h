@@ -14,7 +14,7 @@ int networks_open(void);
 
 /* Whether more are to be made ahead. */
 bool networks_want_more(void);
-/* Make one more. Whether that can go on: false if it failed, or if there are enough. */
+/* Make one more. False if that failed. */
 bool networks_make_ahead(void);
 
 /* Move this process to a new network, for its next child. 0 or -errno. */

@@ -1,16 +1,19 @@
 /*
  * Root file systems of sessions. See rootfs.h.
  *
- * The launcher's namespace holds about five mounts, as every session starts with a copy of it. The
- * overlay's layers are placed in it while the overlay is mounted: kernels before 6.15 take no layer
- * from a detached mount. Device nodes are made here, not bound: one mount instead of seven.
+ * The launcher's namespace holds about five mounts, as every session starts with a copy of it. A
+ * session's root is built in it, over the launcher's own root: in the copy that is the root of the
+ * namespace, what is below cannot be uncovered (the kernel locks the mounts of a copy that a lesser
+ * user namespace owns), and nothing has to be unmounted, which waits for a grace period. The
+ * overlay's layers are placed while it is mounted: kernels before 6.15 take no layer from a
+ * detached mount. Device nodes are made here, not bound: one mount instead of seven.
  */
 #include "rootfs.h"
 
 #include "../record/cleanup.h"
-#include "furniture.h"
 #include "mount.h"
 #include "sandbox.h"
+#include "stage.h"
 #include "syscalls.h"
 #include "tree.h"
 
@@ -23,17 +26,18 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+/* A session's root is placed over the launcher's own: ".." of the root leads to what lies above. */
+#define NEW "/.."
+#define DEV "/dev"   /* read-only; with empty pts and shm */
 #define BASE "/proc" /* exists everywhere; covered while the new root is built */
 #define SKELETON "/skeleton"
-#define STAGE "/stage"
 #define TEMPLATE "/template"
-#define FURNISHED STAGE "/" SANDBOX_BASE ":" /* above the lower layer */
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-const char *const rootfs_system_directories[] = {"/usr",   "/bin",   "/sbin",	"/lib",
+static const char *const system_directories[] = {"/usr",   "/bin",   "/sbin",	"/lib",
 						 "/lib32", "/lib64", "/libx32", NULL};
 
-static const char *const places[] = {"proc", "dev", "skeleton", "stage", "template", "new"};
+static const char *const places[] = {"proc", "dev", "skeleton", "template"};
 
 static const struct node {
 	const char *name;
@@ -50,6 +54,9 @@ static const struct dev_link {
 	{"stderr", "/proc/self/fd/2"}, {"ptmx", "pts/ptmx"},
 };
 
+static int home = -1; /* the launcher's root */
+static unsigned laid; /* so many mounts lie over it */
+
 static bool is_directory(const char *path)
 {
 	struct stat st;
@@ -59,7 +66,7 @@ static bool is_directory(const char *path)
 
 static int place_system_directories(int root_fd)
 {
-	for (const char *const *d = rootfs_system_directories; *d; d++) {
+	for (const char *const *d = system_directories; *d; d++) {
 		cleanup(close_fd) int tree = -1;
 		char place[64];
 
@@ -108,7 +115,7 @@ static int place_dev(void)
 		r = fill_dev(fd);
 	if (r == 0)
 		r = mount_restrict(fd, MOUNT_ATTR_RDONLY, false);
-	return r < 0 ? r : mount_place(fd, LAUNCHER_DEV);
+	return r < 0 ? r : mount_place(fd, DEV);
 }
 
 static int place_proc(void)
@@ -146,6 +153,16 @@ static int change_root(void)
 	return 0;
 }
 
+static int open_directory(int dir_fd, const char *path, int *ret_fd)
+{
+	int fd = openat(dir_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	*ret_fd = fd;
+	return 0;
+}
+
 int rootfs_prepare(void)
 {
 	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
@@ -154,7 +171,9 @@ int rootfs_prepare(void)
 	int r = change_root();
 	if (r == 0)
 		r = place_proc();
-	return r < 0 ? r : place_dev();
+	if (r == 0)
+		r = place_dev();
+	return r < 0 ? r : open_directory(AT_FDCWD, "/", &home);
 }
 
 int rootfs_set_skeleton(int mount_fd)
@@ -164,27 +183,27 @@ int rootfs_set_skeleton(int mount_fd)
 	return mount_place(mount_fd, SKELETON);
 }
 
-static int furnish(const struct launch_request *request, int template_fd)
-{
-	int r = tree_make_directory(AT_FDCWD, STAGE "/" SANDBOX_UPPER, 0755, request->uid_base);
-	if (r == 0)
-		r = tree_make_directory(AT_FDCWD, STAGE "/" SANDBOX_BASE, 0755, request->uid_base);
-	if (r == 0)
-		r = tree_make_directory(AT_FDCWD, STAGE "/work", 0700, 0);
-	if (r < 0)
-		return r;
+/* ---- the root of a session ---- */
 
-	cleanup(close_fd) int fd = open(STAGE "/" SANDBOX_BASE, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? -errno : furniture_make(request, template_fd, fd);
+static int lay(int mount_fd)
+{
+	int r = mount_place(mount_fd, NEW);
+
+	laid += r == 0;
+	return r;
 }
 
-/* File handles, so that fanotify can report names; without them where the kernel cannot. */
-static int mount_overlay(const char *layers, int *ret_mount_fd)
+/* Its layers are named from the stage, which is the current directory. File handles, so that
+ * fanotify can report names; without them where the kernel cannot. */
+static int mount_overlay(const char *lower, int *ret_mount_fd)
 {
+	char layers[64];
+
+	snprintf(layers, sizeof(layers), SANDBOX_BASE ":%s", lower);
 	const struct mount_option options[] = {
 		{"lowerdir", layers},
-		{"upperdir", STAGE "/" SANDBOX_UPPER},
-		{"workdir", STAGE "/work"},
+		{"upperdir", SANDBOX_UPPER},
+		{"workdir", STAGE_WORK},
 		{"xino", "on"},
 		{"index", "on"},
 		{"nfs_export", "on"},
@@ -202,75 +221,110 @@ static int mount_overlay(const char *layers, int *ret_mount_fd)
 	return mount_detached("overlay", plain, attributes, ret_mount_fd);
 }
 
-static int place_upper(const struct launch_request *request)
+static int mount_over(const char *lower, struct rootfs *root)
 {
-	cleanup(close_fd) int fd = -1;
-	char size[24], inodes[24];
+	int r = open_directory(AT_FDCWD, lower, &root->lower_fd);
 
-	snprintf(size, sizeof(size), "%llu", (unsigned long long)request->upper_bytes);
-	snprintf(inodes, sizeof(inodes), "%llu", (unsigned long long)request->upper_inodes);
-	const struct mount_option options[] = {
-		{"mode", "0755"}, {"size", size}, {"nr_inodes", inodes}, {NULL, NULL}};
-
-	int r = mount_detached("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, &fd);
-	return r < 0 ? r : mount_place(fd, STAGE);
-}
-
-static int open_directory(const char *path, int *ret_fd)
-{
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (fd < 0)
-		return -errno;
-	*ret_fd = fd;
-	return 0;
-}
-
-static int mount_over(const char *lower, const char *layers, struct rootfs *ret_root)
-{
-	cleanup(close_fd) int stage_fd = -1, lower_fd = -1;
-	int r = open_directory(STAGE, &stage_fd);
-
-	if (r == 0)
-		r = open_directory(lower, &lower_fd);
-	if (r == 0)
-		r = mount_overlay(layers, &ret_root->mount_fd);
+	if (r == 0 && fchdir(root->stage_fd) < 0)
+		r = -errno;
 	if (r < 0)
 		return r;
-	ret_root->stage_fd = take_fd(stage_fd);
-	ret_root->lower_fd = take_fd(lower_fd);
-	return 0;
+	r = mount_overlay(lower, &root->mount_fd);
+	if (chdir("/") < 0)
+		abort();
+	return r;
 }
 
 /* The template is placed as long as the overlay is mounted: that has a copy of its own. */
-static int mount_over_template(int template_fd, struct rootfs *ret_root)
+static int mount_over_template(int template_fd, struct rootfs *root)
 {
 	int r = mount_place(template_fd, TEMPLATE);
 	if (r < 0)
 		return r;
-	r = mount_over(TEMPLATE, FURNISHED TEMPLATE, ret_root);
+	r = mount_over(TEMPLATE, root);
 	umount2(TEMPLATE, MNT_DETACH);
 	return r;
 }
 
-int rootfs_make(const struct launch_request *request, int template_fd, struct rootfs *ret_root,
-		enum setup_step *ret_step)
+static int bind_system_directories(void)
 {
-	*ret_step = SETUP_upper;
-	int r = place_upper(request);
+	for (const char *const *d = system_directories; *d; d++) {
+		char place[64];
+
+		if (!is_directory(*d))
+			continue;
+		snprintf(place, sizeof(place), NEW "%s", *d);
+		if (mount(*d, place, NULL, MS_BIND | MS_REC, NULL) < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+/* /dev/shm is a directory of the root's upper: one quota, and one file system to watch. */
+static int bind_dev(void)
+{
+	cleanup(close_fd) int shm = -1;
+
+	int r = mount_clone(AT_FDCWD, NEW "/dev/shm", false, &shm);
 	if (r < 0)
 		return r;
+	if (mount(DEV, NEW "/dev", NULL, MS_BIND, NULL) < 0)
+		return -errno;
+	return mount_place(shm, NEW "/dev/shm");
+}
 
-	r = furnish(request, template_fd);
-	if (r == 0) {
-		*ret_step = SETUP_overlay;
-		r = template_fd < 0 ? mount_over(SKELETON, FURNISHED SKELETON, ret_root)
-				    : mount_over_template(template_fd, ret_root);
-	}
+static int place_mounts(const struct rootfs *root, const struct rootfs_source *from)
+{
+	int r = lay(root->mount_fd);
+	if (r == 0 && from->template_fd < 0)
+		r = bind_system_directories();
+	if (r == 0)
+		r = bind_dev();
+	if (r == 0 && from->workspace_fd >= 0)
+		r = mount_place(from->workspace_fd, NEW "/workspace");
+	if (r == 0 && from->secrets_fd >= 0)
+		r = mount_place(from->secrets_fd, NEW "/run/secrets");
 	return r;
 }
 
-void rootfs_clear(void)
+int rootfs_make(const struct launch_request *request, const struct rootfs_source *from,
+		struct rootfs *root, enum setup_step *ret_step)
 {
-	umount2(STAGE, MNT_DETACH);
+	cleanup(close_fd) int stage = -1;
+
+	*ret_step = SETUP_upper;
+	int r = stage_take(request, from->template_fd, &stage);
+	if (r == 0)
+		r = open_directory(stage, ".", &root->stage_fd);
+	if (r == 0)
+		r = lay(stage);
+	if (r < 0)
+		return r;
+	*ret_step = SETUP_overlay;
+	r = from->template_fd < 0 ? mount_over(SKELETON, root)
+				  : mount_over_template(from->template_fd, root);
+	if (r < 0)
+		return r;
+	*ret_step = SETUP_mounts;
+	return place_mounts(root, from);
+}
+
+int rootfs_enter(int *ret_home_fd)
+{
+	*ret_home_fd = home;
+	return chdir(NEW) < 0 || chroot(".") < 0 ? -errno : 0;
+}
+
+void rootfs_leave(void)
+{
+	if (fchdir(home) < 0 || chroot(".") < 0)
+		abort();
+}
+
+int rootfs_clear(void)
+{
+	for (; laid > 0; laid--)
+		if (umount2(NEW, MNT_DETACH) < 0)
+			return -errno;
+	return 0;
 }

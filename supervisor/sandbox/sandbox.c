@@ -289,7 +289,6 @@ static int call_launcher(struct sandbox *s, struct making *m)
 		[LAUNCH_FD_CGROUP] = m->init_cgroup_fd,
 		[LAUNCH_FD_CONTROL] = theirs,
 		[LAUNCH_FD_FILTER] = m->filter_fd >= 0 ? m->filter_fd : l->filter_fd,
-		[LAUNCH_FD_INIT] = l->init_fd,
 	};
 	size_t count = LAUNCH_FD_FIXED;
 	if (s->workspace.fd >= 0)
@@ -305,8 +304,6 @@ static int call_launcher(struct sandbox *s, struct making *m)
 	if (r < 0)
 		return sandbox_fail(m->error, SETUP_launcher, r, "%s", "");
 
-	s->info.init_dev = l->init_dev;
-	s->info.init_ino = l->init_ino;
 	return 0;
 }
 

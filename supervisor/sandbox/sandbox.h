@@ -127,7 +127,6 @@ struct sandbox_info {
 	int lower_fd; /* the layer below them */
 	int workspace_fd;		    /* what is bound to /workspace; -1: nothing */
 	pid_t init_pid;			    /* host pid of vitrine-init */
-	uint64_t init_dev, init_ino;	    /* file of vitrine-init as st_dev / st_ino */
 	dev_t workspace_dev;		    /* of what is bound to /workspace; 0: nothing */
 	uint64_t upper_bytes, upper_inodes; /* size of the ephemeral upper */
 	uint32_t uid_base, uid_count;

@@ -17,21 +17,22 @@
 	STEP(launcher, "asking the launcher", "")                                                  \
 	STEP(upper, "making the ephemeral upper", "the kernel has to have tmpfs")                  \
 	STEP(overlay, "mounting the root", "the kernel has to have overlayfs")                     \
+	STEP(mounts, "mounting inside the session", "")                                            \
 	STEP(watch, "watching the session's file systems with fanotify",                           \
 	     "fs.fanotify.max_user_groups and max_user_marks have to leave room for one more")     \
+	STEP(network, "bringing up the loopback device", "")                                       \
 	STEP(clone, "making the namespaces",                                                       \
 	     "user.max_user_namespaces and its siblings have to leave room")                       \
+	STEP(root, "changing the root", "")                                                        \
+	STEP(host_name, "setting the host name", "")                                               \
 	STEP(ids, "mapping the user ids", "")                                                      \
 	STEP(identity, "becoming the user", "")                                                    \
-	STEP(network, "bringing up the loopback device", "")                                       \
-	STEP(host_name, "setting the host name", "")                                               \
-	STEP(mounts, "mounting inside the session", "")                                            \
 	STEP(proc, "mounting /proc",                                                               \
 	     "/proc of the host must not be covered where the launcher runs")                      \
-	STEP(pivot, "changing the root", "")                                                       \
+	STEP(devices, "mounting /dev/pts", "the kernel has to have devpts")                        \
 	STEP(capabilities, "dropping capabilities", "")                                            \
 	STEP(streams, "placing the standard streams", "")                                          \
-	STEP(init, "starting vitrine-init", "vm.memfd_noexec must not be 2")                       \
+	STEP(init, "starting vitrine-init", "")                                                    \
 	STEP(wall, "raising the Landlock wall", "")                                                \
 	STEP(start, "starting a process in the command's cgroup", "")                              \
 	STEP(terminal, "making the terminal", "")                                                  \

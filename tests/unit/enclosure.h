@@ -8,6 +8,7 @@
 #include "../../supervisor/sandbox/launcher.h"
 #include "../../supervisor/sandbox/networks.h"
 #include "../../supervisor/sandbox/sandbox.h"
+#include "../../supervisor/sandbox/stage.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -309,7 +310,7 @@ static inline bool no_more(const struct traces *now, const struct traces *before
 	return now->mounts <= before->mounts &&
 	       now->mounts_of_launcher <= before->mounts_of_launcher &&
 	       now->descriptors <= before->descriptors &&
-	       now->descriptors_of_launcher <= before->descriptors_of_launcher &&
+	       now->descriptors_of_launcher <= STAGES_AHEAD + before->descriptors_of_launcher &&
 	       now->networks_of_launcher <= 1 + NETWORKS_AHEAD && now->cgroups <= before->cgroups &&
 	       now->processes <= before->processes;
 }

@@ -1,11 +1,12 @@
 /*
- * vitrine-init: pid 1 of a session. It starts the commands that vitrined sends over descriptor 3,
+ * Pid 1 of a session. See init.h. It starts the commands that vitrined sends over descriptor 3,
  * reaps, and ends when that closes, upon which the kernel kills all that is left in the session. It
  * reads no file that the session can write. Requests come from vitrined alone.
  */
+#include "init.h"
+
 #include "../record/cleanup.h"
 #include "command.h"
-#include "init.h"
 #include "landlock_wall.h"
 #include "message.h"
 
@@ -226,6 +227,8 @@ static int open_signals(int *ret_fd)
 {
 	sigset_t set;
 
+	/* What the launcher ignores, so that it need not reap. */
+	signal(SIGCHLD, SIG_DFL);
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
@@ -264,36 +267,41 @@ static int keep_owners_out(void)
 	return 0;
 }
 
-int main(void)
+/* In the host's list of processes it goes by its own name: there is room for a shorter one. */
+static void take_name(void)
 {
-	struct init init = {.signal_fd = -1};
-	struct init_report ready = {.kind = INIT_READY};
+	char *shown = program_invocation_name;
 
-	/* A script whose interpreter is /proc/self/exe gets here: there is one init, and it is
-	 * pid 1. */
-	if (getpid() != 1)
-		return 1;
-	for (size_t i = 0; i < INIT_COMMANDS_MAX; i++)
-		init.commands[i].words = -1;
-	fcntl(INIT_FD_CONTROL, F_SETFD, FD_CLOEXEC);
+	strncpy(shown, INIT_NAME, strlen(shown));
+	prctl(PR_SET_NAME, INIT_NAME);
+}
 
-	uint32_t step = SETUP_init;
+static int prepare(struct init *init, enum setup_step *ret_step)
+{
+	*ret_step = SETUP_init;
+	take_name();
 	int r = keep_owners_out();
 	if (r == 0)
-		r = open_signals(&init.signal_fd);
+		r = open_signals(&init->signal_fd);
 	if (r == 0)
-		r = load_filter(&init.filter);
-	if (r == 0) {
-		step = SETUP_wall;
-		r = landlock_wall_raise();
-	}
+		r = load_filter(&init->filter);
 	if (r < 0)
-		ready = (struct init_report){
-			.kind = INIT_SETUP_FAILED,
-			.error = -r,
-			.step = step,
-		};
-	if (report(&ready, NULL, 0) < 0 || r < 0)
-		return 1;
-	return serve(&init) == -ECONNRESET ? 0 : 1;
+		return r;
+	*ret_step = SETUP_wall;
+	return landlock_wall_raise();
+}
+
+int init_run(enum setup_step *ret_step)
+{
+	const struct init_report ready = {.kind = INIT_READY};
+	struct init init = {.signal_fd = -1};
+
+	for (size_t i = 0; i < INIT_COMMANDS_MAX; i++)
+		init.commands[i].words = -1;
+	int r = prepare(&init, ret_step);
+	if (r < 0)
+		return r;
+	if (report(&ready, NULL, 0) < 0)
+		_exit(1);
+	_exit(serve(&init) == -ECONNRESET ? 0 : 1);
 }
