@@ -59,6 +59,11 @@ const char *session_id(const struct session *s)
 	return s->manifest.id;
 }
 
+bool session_is_over(const struct session *s)
+{
+	return s->stage == SESSION_SEALING;
+}
+
 uid_t session_asker(const struct session *s)
 {
 	return s->asker.uid;

@@ -59,6 +59,8 @@ uint64_t session_clock_ns(int clock);
 const char *session_id(const struct session *s);
 /* The user who asked for it. */
 uid_t session_asker(const struct session *s);
+/* Nothing of it is left but a record that is being sealed, and its end was told. */
+bool session_is_over(const struct session *s);
 /* The session called @id, or NULL. */
 struct session *session_find(struct host *h, const char *id);
 struct session *session_next(const struct session *s);
