@@ -135,11 +135,11 @@ endef
 $(foreach p,$(SMALL_PROGRAMS),$(eval $(call small_program,$(p))))
 
 # Headers of the kernel, and of the few libraries, are not musl's; what musl has itself it finds first.
+FOREIGN := -idirafter /usr/include/$(shell $(CC) -dumpmachine) -idirafter /usr/include
 $(B)/small/%.o: %.c
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(or $(MUSL_CC),$(CC)) $(filter-out -fPIE $(SANFLAGS),$(ALLFLAGS)) -fno-pie $(CPPFLAGS) \
-		-idirafter /usr/include/$(shell $(CC) -dumpmachine) -idirafter /usr/include -MMD -MP -c -o $@ $<
+	$(Q)$(or $(MUSL_CC),$(CC)) $(filter-out -fPIE $(SANFLAGS),$(ALLFLAGS)) -fno-pie $(CPPFLAGS) $(FOREIGN) -MMD -MP -c -o $@ $<
 
 # The launcher's processes become the session, where no sanitizer runtime fits: its objects are plain.
 define library

@@ -38,6 +38,20 @@ void attended_open_streams(void)
 		close(fd);
 }
 
+struct attended attended_begin(const char *called, const struct run_options *o)
+{
+	attended_open_streams();
+	return (struct attended){
+		.called = called,
+		.json = o->json,
+		.quiet = o->quiet,
+		.tty = run_wants_terminal(o),
+		.connection = CONNECTION_NONE,
+		.terminal = TERMINAL_NONE,
+		.signals = -1,
+	};
+}
+
 static int catch_signals(struct attended *r)
 {
 	static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "connection.h"
+#include "run_request.h"
 #include "terminal.h"
 
 #include <jansson.h>
@@ -23,6 +24,9 @@ struct attended {
 
 /* Descriptors 0 to 2 exist from here on, so that none of ours can be taken for one of them. */
 void attended_open_streams(void);
+
+/* Begin to attend what @o, given to the command @called, asks for; with attended_close to end. */
+struct attended attended_begin(const char *called, const struct run_options *o);
 
 /* Words on standard error. */
 void attended_complain(const struct attended *a, const char *text);

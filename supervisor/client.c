@@ -97,7 +97,7 @@ static int check_capacity(const struct client *c, const struct grant *g, struct 
 	uint64_t all = 0, own = 0;
 
 	for (struct session *s = h->sessions; s; s = session_next(s)) {
-		if (session_is_over(s))
+		if (session_has_ended(s))
 			continue;
 		all++;
 		own += session_asker(s) == c->who.uid;

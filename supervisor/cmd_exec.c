@@ -9,21 +9,12 @@ static int exec_run(const void *values, int argument_count, char **arguments)
 {
 	const struct run_options *o = values;
 	const struct reach_options where = {.state = o->state, .socket = o->socket};
-	struct attended a = {
-		.called = "vitrine exec",
-		.json = o->json,
-		.quiet = o->quiet,
-		.connection = CONNECTION_NONE,
-		.terminal = TERMINAL_NONE,
-		.signals = -1,
-	};
+	struct attended a = attended_begin("vitrine exec", o);
 	cleanup(json) json_t *message = NULL;
 	char id[SESSION_ID_LENGTH + 1] = "";
 	struct fault f = {0};
 	int status = VERDICT_STATUS_FAILED;
 
-	attended_open_streams();
-	a.tty = run_wants_terminal(o);
 	if (run_request_exec(o, argument_count - 1, arguments + 1, a.tty, &message, &f) < 0 ||
 	    reach_session(&where, arguments[0], id, &a.connection.socket, &f) < 0) {
 		attended_complain(&a, f.text);

@@ -13,20 +13,11 @@
 static int run_run(const void *values, int argument_count, char **arguments)
 {
 	const struct run_options *o = values;
-	struct attended a = {
-		.called = "vitrine run",
-		.json = o->json,
-		.quiet = o->quiet,
-		.connection = CONNECTION_NONE,
-		.terminal = TERMINAL_NONE,
-		.signals = -1,
-	};
+	struct attended a = attended_begin("vitrine run", o);
 	cleanup(json) json_t *message = NULL;
 	struct fault f = {0};
 	int status = VERDICT_STATUS_FAILED;
 
-	attended_open_streams();
-	a.tty = run_wants_terminal(o);
 	if (run_request_make(o, argument_count, arguments, a.tty, &message, &f) < 0 ||
 	    run_connect(o, message, false, &a.connection, &f) < 0)
 		attended_complain(&a, f.text);

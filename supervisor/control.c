@@ -128,6 +128,15 @@ static int send_large(int socket, const struct text *text, const int *fds, size_
 	return send_packet(socket, packet, length, all, fd_count + 1);
 }
 
+static int send_text(int socket, const struct text *text, const int *fds, size_t fd_count)
+{
+	if (text->size > CONTROL_MESSAGE_MAX)
+		return -EMSGSIZE;
+	if (text->size > PACKET_MAX)
+		return send_large(socket, text, fds, fd_count);
+	return send_packet(socket, text->data, text->size, fds, fd_count);
+}
+
 int control_send(int socket, json_t *body, const int *fds, size_t fd_count)
 {
 	if (fd_count > CONTROL_FDS_MAX)
@@ -137,12 +146,14 @@ int control_send(int socket, json_t *body, const int *fds, size_t fd_count)
 	if (!text.data)
 		return -ENOMEM;
 	text.size = strlen(text.data);
-	if (text.size > CONTROL_MESSAGE_MAX)
-		return -EMSGSIZE;
+	return send_text(socket, &text, fds, fd_count);
+}
 
-	if (text.size > PACKET_MAX)
-		return send_large(socket, &text, fds, fd_count);
-	return send_packet(socket, text.data, text.size, fds, fd_count);
+int control_send_text(int socket, const char *text, size_t size)
+{
+	const struct text given = {.data = (char *)text, .size = size};
+
+	return send_text(socket, &given, NULL, 0);
 }
 
 /* ---- receiving ---- */

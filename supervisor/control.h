@@ -29,6 +29,8 @@ void control_message_free(struct control_message *m);
  * travels in a sealed memfd that the receiver unpacks by itself. 0 or -errno.
  */
 int control_send(int socket, json_t *body, const int *fds, size_t fd_count);
+/* Likewise @text, which is JSON already. */
+int control_send_text(int socket, const char *text, size_t size);
 
 /*
  * Before a socket is closed: say that nothing more comes, and take what the peer still sends until

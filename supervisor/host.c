@@ -10,7 +10,9 @@
 #include "pool.h"
 #include "record/cleanup.h"
 #include "record/install.h"
+#include "redact/redact.h"
 #include "redact/shapes.h"
+#include "session.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -126,7 +128,16 @@ static int make_shapes(struct host *h, struct fault *f)
 {
 	int r = shapes_new(SHAPES_READ, &h->shapes);
 
+	shapes_digest(h->rules_digest);
+	if (r == 0)
+		r = redactor_new(h->key, h->shapes, NULL, 0, &h->redactor);
 	return r < 0 ? fault_set(f, r, "redact", "cannot set up redaction: %s", strerror(-r)) : 0;
+}
+
+static int find_common(struct host *h, struct fault *f)
+{
+	h->common_fields = session_common_fields(h);
+	return h->common_fields ? 0 : fault_set(f, -ENOMEM, "no_memory", "out of memory");
 }
 
 static int start_launcher(struct host *h, struct fault *f)
@@ -179,6 +190,7 @@ static int start_recorder(struct host *h, struct fault *f)
 		.numbers_fd = sensors_map_fd(h->sensors, "numbers"),
 		.losses_fd = sensors_map_fd(h->sensors, "losses"),
 		.written_files_fd = sensors_map_fd(h->sensors, "written_files"),
+		.file_counts_fd = sensors_map_fd(h->sensors, "file_counts"),
 		.exec_bytes_fd = sensors_map_fd(h->sensors, "exec_bytes"),
 		.metrics_fd = h->recorder_page.fd,
 	};
@@ -236,9 +248,9 @@ int host_open(const struct config *config, const struct log *log, sd_event *loop
 	      struct host *ret_host, struct fault *ret_fault)
 {
 	static int (*const steps[])(struct host *, struct fault *) = {
-		start_launcher,	   find_readers,       open_state,   load_key,	   make_shapes,
-		host_metrics_open, find_recorder_user, open_cgroups, load_sensors, start_recorder,
-		look_at_host,	   start_workers,      start_pool,
+		start_launcher, find_readers,	   open_state,	       load_key,     make_shapes,
+		find_common,	host_metrics_open, find_recorder_user, open_cgroups, load_sensors,
+		start_recorder, look_at_host,	   start_workers,      start_pool,
 	};
 
 	*ret_host = (struct host){
@@ -293,6 +305,10 @@ void host_close(struct host *h)
 		close(h->state_fd);
 	h->sessions_fd = h->state_fd = -1;
 	templates_free(&h->templates);
+	json_decref(h->common_fields);
+	h->common_fields = NULL;
+	redactor_free(h->redactor);
+	h->redactor = NULL;
 	shapes_free(h->shapes);
 	h->shapes = NULL;
 	metrics_page_free(&h->in_hand);

@@ -54,8 +54,9 @@ static size_t count_names(const char *const *names)
 static void look_at_sessions(struct host *h)
 {
 	static const enum metric_state states[] = {
-		[SESSION_OPENING] = METRIC_STATE_STARTING, [SESSION_WORKING] = METRIC_STATE_RUNNING,
-		[SESSION_DRAINING] = METRIC_STATE_ENDING,  [SESSION_CLOSING] = METRIC_STATE_ENDING,
+		[SESSION_OPENING] = METRIC_STATE_STARTING,
+		[SESSION_WORKING] = METRIC_STATE_RUNNING,
+		[SESSION_CLOSING] = METRIC_STATE_ENDING,
 		[SESSION_SEALING] = METRIC_STATE_ENDING,
 	};
 	uint64_t counts[METRIC_SIZE_STATE] = {0};

@@ -127,8 +127,8 @@ static int pass_socket(int fd)
 
 int passed_description(int fd, int mode, bool root, int *ret_fd)
 {
-	mode_t type;
-	dev_t device;
+	mode_t type = 0;
+	dev_t device = 0;
 	int r = type_of(fd, &type, &device);
 
 	if (r < 0)
@@ -164,8 +164,12 @@ const char *passed_error(int error)
 	case -ENXIO:
 		return "it is another terminal for each who opens it: give the one that tty(1) "
 		       "tells by its name";
+	case -EBUSY:
+		return "its device lets nobody open it a second time: put a pipe between "
+		       "(cat DEVICE |, | cat >DEVICE)";
 	case -EINVAL:
-		return "it is no pipe, file, socket or terminal";
+		return "it is no pipe, file, socket or terminal: put a pipe between (cat DEVICE |, "
+		       "| cat >DEVICE)";
 	default:
 		return strerror(-error);
 	}
@@ -176,8 +180,8 @@ const char *passed_error(int error)
 /* What no one waits for, whatever the owner does: it has no file system behind it. */
 static bool closes_at_once(int fd)
 {
-	mode_t type;
-	dev_t device;
+	mode_t type = 0;
+	dev_t device = 0;
 	int flags = fcntl(fd, F_GETFL);
 
 	if (flags >= 0 && (flags & O_PATH))

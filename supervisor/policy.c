@@ -247,6 +247,9 @@ static int check_rules(const struct policy *p, struct fault *f)
 	char why[RULES_WHY];
 	json_t *rule;
 	size_t i;
+
+	if (!json_array_size(p->redact_rules) && !json_array_size(p->redact_off))
+		return 0;
 	int r = rules_new(p->redact_rules, &rules, why);
 
 	if (r < 0)

@@ -77,6 +77,7 @@ static int send_start(struct recorder *r, const struct recorder_options *o)
 	ride(&riders, "numbers", o->numbers_fd);
 	ride(&riders, "losses", o->losses_fd);
 	ride(&riders, "written_files", o->written_files_fd);
+	ride(&riders, "file_counts", o->file_counts_fd);
 	ride(&riders, "exec_bytes", o->exec_bytes_fd);
 	ride(&riders, "in_hand", o->in_hand_fd);
 	ride(&riders, "names", r->names.socket);
@@ -291,14 +292,6 @@ static int give_to_final(struct recorder *r, int socket)
 	return e < 0 ? e : message_send(r->final.socket, "", 1, &socket, 1);
 }
 
-int recorder_look_untouched(struct recorder *r, const char *session)
-{
-	return send_message(
-		r,
-		json_pack("{s:s, s:s, s:b}", "request", "look", "session", session, "untouched", 1),
-		NULL);
-}
-
 /* A child of vitrine-final's, for this session alone, speaks with the recorder alone. */
 int recorder_look(struct recorder *r, const char *session, const struct recorder_look *o)
 {
@@ -343,11 +336,13 @@ int recorder_discard(struct recorder *r, const char *session, uint32_t exec)
 			    NULL);
 }
 
-int recorder_close_exec(struct recorder *r, const char *session, uint32_t exec, json_t *fields)
+int recorder_close_exec(struct recorder *r, const char *session, uint32_t exec, json_t *fields,
+			bool is_last)
 {
 	return send_message(r,
-			    json_pack("{s:s, s:s, s:I, s:o}", "request", "exec.close", "session",
-				      session, "exec", (json_int_t)exec, "fields", fields),
+			    json_pack("{s:s, s:s, s:I, s:o, s:b}", "request", "exec.close",
+				      "session", session, "exec", (json_int_t)exec, "fields",
+				      fields, "last", is_last),
 			    NULL);
 }
 
@@ -359,11 +354,11 @@ int recorder_missed(struct recorder *r, const char *session, uint64_t count)
 			    NULL);
 }
 
-int recorder_close(struct recorder *r, const char *session, json_t *fields)
+int recorder_close(struct recorder *r, const char *session, json_t *fields, bool is_untouched)
 {
 	return send_message(r,
-			    json_pack("{s:s, s:s, s:o}", "request", "close", "session", session,
-				      "fields", fields),
+			    json_pack("{s:s, s:s, s:o, s:b}", "request", "close", "session",
+				      session, "fields", fields, "untouched", is_untouched),
 			    NULL);
 }
 

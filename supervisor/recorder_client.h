@@ -23,7 +23,8 @@ struct recorder_options {
 	uid_t uid;
 	gid_t gid;
 	uint32_t rings; /* that are kept between sessions */
-	int numbers_fd, losses_fd, written_files_fd, exec_bytes_fd; /* maps; borrowed */
+	/* Maps; borrowed. */
+	int numbers_fd, losses_fd, written_files_fd, file_counts_fd, exec_bytes_fd;
 	int in_hand_fd; /* page of struct in_hand; borrowed */
 	int metrics_fd; /* page that it counts on; borrowed; -1: none */
 };
@@ -84,7 +85,10 @@ int recorder_resize(struct recorder *r, const char *session, uint32_t exec, uint
 /* From now on output of the command is recorded, but no longer delivered: nobody is there to take
  * it. */
 int recorder_discard(struct recorder *r, const char *session, uint32_t exec);
-int recorder_close_exec(struct recorder *r, const char *session, uint32_t exec, json_t *fields);
+/* Carry on what it wrote, write its end, and say EXEC_CLOSED. @is_last: all is dead, and
+ * recorder_close follows: then what the kernel still knows is taken, and nothing is said. */
+int recorder_close_exec(struct recorder *r, const char *session, uint32_t exec, json_t *fields,
+			bool is_last);
 /* Trees of a session whose processes are dead; borrowed. */
 struct recorder_look {
 	const struct policy *policy;
@@ -92,12 +96,12 @@ struct recorder_look {
 	int upper_fd, base_fd, lower_fd, root_fd;
 	int workspace_fd; /* -1: none */
 };
-/* They are as the session found them; or have them looked at, and what is found recorded before the
- * end. */
-int recorder_look_untouched(struct recorder *r, const char *session);
+/* Have them looked at, and what is found recorded before the end. */
 int recorder_look(struct recorder *r, const char *session, const struct recorder_look *look);
 int recorder_missed(struct recorder *r, const char *session, uint64_t count);
-int recorder_close(struct recorder *r, const char *session, json_t *fields);
+/* Write the end, behind the ends of the commands that are being closed. @is_untouched: its trees
+ * are as it found them, and nobody looks. */
+int recorder_close(struct recorder *r, const char *session, json_t *fields, bool is_untouched);
 
 enum recorder_word {
 	RECORDER_STARTED,

@@ -5,8 +5,8 @@
  *   OPENING   until the recorder has opened the record and knows the command, and the sandbox is
  *             ready
  *   WORKING   until the command that it lives for ends, or, without one, somebody ends it
- *   DRAINING  until the recorder has what its commands wrote
- *   CLOSING   until it has written the end; then the ground is cleaned and the client told
+ *   CLOSING   until the recorder has what its commands wrote, and has written the end; by then the
+ *             ground is cleaned, and the client is told
  *   SEALING   until the record is closed and on disk; then the session is gone
  *
  * Whatever ends it early puts a verdict in place; the first verdict is the true one, and every
@@ -59,11 +59,6 @@ const char *session_id(const struct session *s)
 	return s->manifest.id;
 }
 
-bool session_is_over(const struct session *s)
-{
-	return s->stage == SESSION_SEALING;
-}
-
 uid_t session_asker(const struct session *s)
 {
 	return s->asker.uid;
@@ -81,6 +76,11 @@ struct session *session_find(struct host *h, const char *id)
 bool session_is_detached(const struct session *s)
 {
 	return s->is_ready && !s->request.has_command;
+}
+
+bool session_has_ended(const struct session *s)
+{
+	return s->stage == SESSION_SEALING;
 }
 
 struct exec_ground session_ground(const struct session *s)
@@ -133,19 +133,32 @@ static int guard_secrets(struct session *s)
 	return r;
 }
 
+static int tell_command(struct session *s, const int fds[3])
+{
+	struct fault f = {0};
+	int r = exec_open_streams(s->main, fds, &f);
+
+	if (r < 0)
+		f.code = "streams";
+	crash_point();
+	phases_mark(s->phases, "streams");
+	if (r == 0)
+		r = exec_tell(s->main, &f);
+	if (r < 0)
+		session_decide_failed(s, f.code, r, f.text);
+	return r;
+}
+
 /*
  * What the recorder has to know before the command runs; it is told at once, with the opening,
  * whatever the sandbox still needs.
  */
-static void tell_recorder(struct session *s)
+static void tell_recorder(struct session *s, const int fds[3])
 {
-	struct fault f = {0};
-
 	if (record_start(s) < 0 || s->is_bare || session_record_secrets(s) < 0)
 		return;
-	int r = s->main ? exec_tell(s->main, &f) : 0;
-	if (r < 0)
-		session_decide_failed(s, f.code, r, f.text);
+	if (s->main && tell_command(s, fds) < 0)
+		return;
 	phases_mark(s->phases, "told");
 }
 
@@ -243,7 +256,7 @@ int session_start(struct host *h, struct session_request *request, const struct 
 	if (s->request.has_command)
 		s->main = exec_add(s, &s->request.command);
 
-	int r = session_set_up(s, fds, ret_fault);
+	int r = session_set_up(s, ret_fault);
 	if (r < 0) {
 		session_tear_down(s);
 		if (s->verdict.reason == VERDICT_NONE) {
@@ -260,7 +273,7 @@ int session_start(struct host *h, struct session_request *request, const struct 
 		return r;
 	}
 	crash_point();
-	tell_recorder(s);
+	tell_recorder(s, fds);
 	crash_point();
 	session_sign(s);
 	*ret_session = s;
@@ -319,7 +332,7 @@ void session_end(struct session *s, const struct verdict *verdict, bool discard)
 		session_go_on(s);
 	else if (s->stage == SESSION_WORKING)
 		session_finish(s);
-	else if (s->stage == SESSION_DRAINING)
+	else if (s->stage == SESSION_CLOSING)
 		session_hurry(s);
 }
 

@@ -59,19 +59,24 @@ uint64_t session_clock_ns(int clock);
 const char *session_id(const struct session *s);
 /* The user who asked for it. */
 uid_t session_asker(const struct session *s);
-/* Nothing of it is left but a record that is being sealed, and its end was told. */
-bool session_is_over(const struct session *s);
 /* The session called @id, or NULL. */
 struct session *session_find(struct host *h, const char *id);
 struct session *session_next(const struct session *s);
 /* {id, name, tenant, state, started, command} */
 json_t *session_describe(const struct session *s);
 
+/* What the session.start of each session of @h says alike, of the host and its vitrined; NULL when
+ * out of memory. */
+json_t *session_common_fields(const struct host *h);
+
 /* The client has gone: nobody is told of the end, and output is no longer delivered. */
 void session_forget_client(struct session *s);
 
 /* End it with this verdict, unless it has one already. @discard: output is no longer delivered. */
 void session_end(struct session *s, const struct verdict *verdict, bool discard);
+
+/* All of it is done and told; only its record still gets onto the disk. */
+bool session_has_ended(const struct session *s);
 
 /* It lives until it is ended, whoever asked for it. */
 bool session_is_detached(const struct session *s);

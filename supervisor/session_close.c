@@ -118,13 +118,14 @@ void session_closing(struct session *s, const struct recorder_message *m)
 	tell_unexplained(s, m->verdict);
 	if (m->error || s->is_adopted)
 		return;
-	session_tear_down(s);
-	phases_mark(s->phases, "torn_down");
+	session_clear(s);
 	manifest_mark_ending(s->dir_fd, true); /* without it readers are only not made to wait */
 	session_tell_end(s, m->verdict, end_error(s, 0, room, sizeof(room)));
 	phases_mark(s->phases, "told");
 	s->stage = SESSION_SEALING;
 	crash_point();
+	session_tear_down(s);
+	phases_mark(s->phases, "torn_down");
 }
 
 void session_count_end(struct session *s, enum verdict_reason reason, bool is_whole)
@@ -198,9 +199,10 @@ void session_close_record(struct session *s)
 {
 	struct host *h = s->host;
 
-	phases_mark(s->phases, "drained");
+	bool is_untouched = s->is_dead && session_look(s);
+
 	if (s->sandbox) {
-		if (!s->is_doomed)
+		if (!s->is_dead)
 			sandbox_kill(s->sandbox, 0);
 		measure(s, &s->verdict);
 	}
@@ -212,11 +214,11 @@ void session_close_record(struct session *s)
 	phases_mark(s->phases, "measured");
 	s->stage = SESSION_CLOSING;
 	crash_point();
-	recorder_close(h->recorder, s->manifest.id, verdict_fields(&s->verdict));
+	recorder_close(h->recorder, s->manifest.id, verdict_fields(&s->verdict), is_untouched);
 
 	/* While the recorder writes the end. */
-	session_remove_sandbox(s);
-	phases_mark(s->phases, "removed");
+	session_clear(s);
+	phases_mark(s->phases, "cleared");
 }
 
 void session_say_failed(const struct session *s, struct verdict *v, const char *step, int error,

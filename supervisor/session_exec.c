@@ -101,7 +101,7 @@ void session_hurry(struct session *s)
 
 void session_discard(struct session *s)
 {
-	if (s->is_bare || s->stage == SESSION_OPENING || s->stage >= SESSION_CLOSING)
+	if (s->is_bare || s->stage == SESSION_OPENING || s->stage > SESSION_CLOSING)
 		return;
 	if (s->main)
 		discard(s->main);
@@ -183,13 +183,7 @@ static void finish(struct session_exec *x)
 	if (!ended_by_itself(&x->verdict))
 		hurry(x);
 	recorder_close_exec(s->host->recorder, s->manifest.id, x->number,
-			    verdict_fields(&x->verdict));
-}
-
-static int kill_exec(struct session_exec *x)
-{
-	measure(x);
-	return sandbox_kill(x->session->sandbox, x->number);
+			    verdict_fields(&x->verdict), x == s->main && s->is_dead);
 }
 
 void exec_finish(struct session_exec *x)
@@ -203,7 +197,8 @@ void exec_finish(struct session_exec *x)
 		session_finish(s);
 		return;
 	}
-	kill_exec(x);
+	measure(x);
+	sandbox_kill(s->sandbox, x->number);
 	crash_point();
 	session_limits_look(s);
 	finish(x);
@@ -217,35 +212,16 @@ static struct verdict verdict_with(const struct session *s, const struct session
 	return (struct verdict){.reason = VERDICT_KILLED, .by = "session"};
 }
 
-static int kill_all(struct session *s)
-{
-	bool is_quiet = ended_by_itself(&s->verdict);
-	int r = is_quiet ? 0 : sandbox_kill(s->sandbox, 0);
-
-	for (struct session_exec *x = s->execs; x; x = x->next)
-		if (x->stage != EXEC_DRAINING && is_quiet) {
-			int e = kill_exec(x);
-
-			r = e < 0 ? e : r;
-		} else if (x->stage != EXEC_DRAINING) {
-			measure(x);
-		}
-	return r;
-}
-
 void session_finish(struct session *s)
 {
 	phases_mark(s->phases, "ended");
-	s->stage = SESSION_DRAINING;
+	s->stage = SESSION_CLOSING;
 	s->statuses = sd_event_source_disable_unref(s->statuses);
 	session_limits_stop(s);
-	int r = kill_all(s);
-
-	/* It dies while the recorder takes what the commands wrote. */
-	if (r == 0 && ended_by_itself(&s->verdict)) {
-		sandbox_doom(s->sandbox);
-		s->is_doomed = true;
-	}
+	s->is_dead = sandbox_end(s->sandbox) == 0;
+	for (struct session_exec *x = s->execs; x; x = x->next)
+		if (x->stage != EXEC_DRAINING)
+			measure(x);
 	session_limits_look(s);
 	phases_mark(s->phases, "killed");
 	for (struct session_exec *x = s->execs; x; x = x->next) {
@@ -257,25 +233,16 @@ void session_finish(struct session *s)
 		finish(x);
 	}
 	crash_point();
-	if (r == 0)
-		session_look(s);
-	session_count_missed(s);
-	phases_mark(s->phases, "emptied");
-	if (!s->execs)
-		session_close_record(s);
+	session_close_record(s);
 }
 
 void exec_closed(struct session_exec *x, const struct recorder_message *m)
 {
-	struct session *s = x->session;
-
 	if (x->stage != EXEC_DRAINING)
 		return;
 	crash_point();
 	tell_end(x, m->verdict);
 	exec_free(x);
-	if (s->stage == SESSION_DRAINING && !s->execs)
-		session_close_record(s);
 }
 
 /* ---- what pid 1 says of it ---- */
@@ -559,7 +526,7 @@ int session_exec_end(struct session *s, uint32_t exec, const struct verdict *ver
 {
 	struct session_exec *x = exec_find(s, exec);
 
-	if (!x || s->stage < SESSION_WORKING || s->stage > SESSION_DRAINING)
+	if (!x || s->stage < SESSION_WORKING || s->stage > SESSION_CLOSING)
 		return -ESRCH;
 	verdict_decide(&x->verdict, verdict);
 	if (x->stage == EXEC_DRAINING)

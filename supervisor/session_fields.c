@@ -67,17 +67,36 @@ static void put_boot_id(json_t *fields)
 	put(fields, "boot_id", text);
 }
 
-static void put_host(json_t *fields)
+static void put_versions(json_t *fields)
 {
 	struct utsname host;
 	json_t *versions = json_pack("{s:s}", "vitrine", VITRINE_VERSION);
 
-	if (versions && uname(&host) == 0) {
-		put(fields, "host", host.nodename);
+	if (versions && uname(&host) == 0)
 		put(versions, "kernel", host.release);
-	}
 	json_object_set_new(fields, "versions", versions);
+}
+
+json_t *session_common_fields(const struct host *h)
+{
+	char key_id[DEPLOYMENT_KEY_ID + 1];
+	json_t *fields = json_pack("{s:s}", "source", "tracepoint");
+
+	if (!fields)
+		return NULL;
+	deployment_key_id(h->key, key_id);
+	put(fields, "redact_key", key_id);
+	put_versions(fields);
 	put_boot_id(fields);
+	return fields;
+}
+
+static void put_host(json_t *fields)
+{
+	struct utsname host;
+
+	if (uname(&host) == 0)
+		put(fields, "host", host.nodename);
 }
 
 static void put_doctor(json_t *fields, const struct doctor_report *report)
@@ -98,20 +117,19 @@ static json_t *sensors_array(const struct sensors *sensors)
 }
 
 /* Of the table that was compiled in, and of what the policy makes of it. */
-static void put_rules(json_t *fields, const struct policy *p)
+static void put_rules(json_t *fields, const uint8_t digest[32], const struct policy *p)
 {
 	cleanup(free) char *off = json_dumps(p->redact_off, JSON_COMPACT | JSON_ENCODE_ANY);
 	cleanup(free) char *changes =
 		json_dumps(p->redact_rules, JSON_COMPACT | JSON_ENCODE_ANY | JSON_SORT_KEYS);
-	uint8_t digest[32], in_force[32];
+	uint8_t in_force[32];
 	char hex[65];
 	struct hash h;
 
 	if (!off || !changes)
 		return;
-	shapes_digest(digest);
 	hash_begin(&h);
-	hash_add(&h, digest, sizeof(digest));
+	hash_add(&h, digest, 32);
 	hash_add(&h, off, strlen(off));
 	if (json_array_size(p->redact_rules))
 		hash_add(&h, changes, strlen(changes));
@@ -124,8 +142,7 @@ static void put_rules(json_t *fields, const struct policy *p)
 json_t *session_start_fields(const struct session *s)
 {
 	const struct policy *p = &s->request.policy;
-	char key_id[DEPLOYMENT_KEY_ID + 1];
-	cleanup(json) json_t *fields = json_object();
+	cleanup(json) json_t *fields = json_copy(s->host->common_fields);
 
 	if (!fields)
 		return NULL;
@@ -145,10 +162,7 @@ json_t *session_start_fields(const struct session *s)
 				      s->template.digest[0] ? s->template.digest : NULL));
 	json_object_set_new(fields, "policy", json_loads(p->recorded, 0, NULL));
 	put(fields, "policy_sha256", p->sha256);
-	deployment_key_id(s->host->key, key_id);
-	put(fields, "redact_key", key_id);
-	put_rules(fields, p);
-	put(fields, "source", "tracepoint");
+	put_rules(fields, s->host->rules_digest, p);
 	json_object_set_new(fields, "sensors", sensors_array(s->host->sensors));
 	put_host(fields);
 	put_doctor(fields, s->host->doctor);
@@ -263,7 +277,7 @@ static int redact_texts(struct redactor *redactor, const struct session_request 
 	return r;
 }
 
-/* A redactor that knows the session's secrets. */
+/* A redactor of the session's own, which knows its secrets. */
 static int new_redactor(const struct session *s, const struct shapes *shapes,
 			struct redactor **ret_redactor)
 {
@@ -274,30 +288,44 @@ static int new_redactor(const struct session *s, const struct shapes *shapes,
 		    : -ENOMEM;
 }
 
-/* Under the policy's own rules too. */
-static int make_redactor(const struct session *s, struct shapes **ret_changed,
+/* What a session needs beside the host's redactor. */
+struct own_redactor {
+	struct shapes *changed;
+	struct redactor *redactor;
+};
+
+static void cleanup_own_redactor(struct own_redactor *own)
+{
+	redactor_free(own->redactor);
+	shapes_free(own->changed);
+}
+
+/* The host's, or for secrets and rules of its own one of its own. */
+static int find_redactor(const struct session *s, struct own_redactor *own,
 			 struct redactor **ret_redactor)
 {
 	const json_t *rules = s->request.policy.redact_rules;
 	char why[RULES_WHY];
-	int r = json_array_size(rules) ? shapes_change(s->host->shapes, rules, ret_changed, why)
-				       : 0;
+	int r = 0;
 
-	return r < 0 ? r
-		     : new_redactor(s, *ret_changed ? *ret_changed : s->host->shapes, ret_redactor);
+	*ret_redactor = s->host->redactor;
+	if (!json_array_size(rules) && !s->request.secrets.count)
+		return 0;
+	if (json_array_size(rules))
+		r = shapes_change(s->host->shapes, rules, &own->changed, why);
+	if (r == 0)
+		r = new_redactor(s, own->changed ? own->changed : s->host->shapes, &own->redactor);
+	*ret_redactor = own->redactor;
+	return r;
 }
 
 int session_manifest_texts(const struct session *s, struct manifest *m)
 {
-	struct shapes *changed = NULL;
-	struct redactor *redactor = NULL;
-	int r = make_redactor(s, &changed, &redactor);
+	cleanup(own_redactor) struct own_redactor own = {0};
+	struct redactor *redactor;
+	int r = find_redactor(s, &own, &redactor);
 
-	if (r == 0)
-		r = redact_texts(redactor, &s->request, m);
-	redactor_free(redactor);
-	shapes_free(changed);
-	return r;
+	return r < 0 ? r : redact_texts(redactor, &s->request, m);
 }
 
 /* ---- words for people ---- */
@@ -323,14 +351,14 @@ static int take_words(void *context, const struct redacted *record)
 
 void session_redact_words(const struct session *s, char *text, size_t room)
 {
-	struct shapes *changed = NULL;
-	struct redactor *redactor = NULL;
+	cleanup(own_redactor) struct own_redactor own = {0};
+	struct redactor *redactor;
 	struct words words = {text, room};
 	struct event e;
 
 	if (!*text)
 		return;
-	int r = make_redactor(s, &changed, &redactor);
+	int r = find_redactor(s, &own, &redactor);
 	event_init(&e, EVENT_session_end, 0, 0);
 	event_put_text(&e, FIELD_error, text);
 	if (r == 0)
@@ -339,6 +367,4 @@ void session_redact_words(const struct session *s, char *text, size_t room)
 		memset(text, 0, room);
 		snprintf(text, room, "there is no memory to say it without secrets");
 	}
-	redactor_free(redactor);
-	shapes_free(changed);
 }

@@ -30,10 +30,10 @@ static bool is_empty(int fd)
 	return size == 0 && sum == dots;
 }
 
-/* Of a session that has changed nothing there is nothing to look at. */
-static int tell_recorder(struct session *s, int upper_fd, int base_fd)
+static int look(struct session *s, int upper_fd)
 {
 	const struct sandbox_info *info = sandbox_info(s->sandbox);
+	cleanup(close_fd) int base_fd = open_layer(info->stage_fd, SANDBOX_BASE);
 	const struct recorder_look look = {
 		.policy = &s->request.policy,
 		.secrets = &s->request.secrets,
@@ -44,23 +44,23 @@ static int tell_recorder(struct session *s, int upper_fd, int base_fd)
 		.workspace_fd = info->workspace_fd,
 	};
 
-	if (info->workspace_fd < 0 && is_empty(upper_fd))
-		return recorder_look_untouched(s->host->recorder, s->manifest.id);
 	return recorder_look(s->host->recorder, s->manifest.id, &look);
 }
 
-void session_look(struct session *s)
+/* Of a session that has changed nothing there is nothing to look at. */
+bool session_look(struct session *s)
 {
 	const struct sandbox_info *info = sandbox_info(s->sandbox);
-	cleanup(close_fd) int upper = -1, base = -1;
 
 	if (strcmp(s->request.policy.final, "off") == 0 || info->stage_fd < 0)
-		return;
-	upper = open_layer(info->stage_fd, SANDBOX_UPPER);
-	base = open_layer(info->stage_fd, SANDBOX_BASE);
-	int r = tell_recorder(s, upper, base);
+		return false;
+	cleanup(close_fd) int upper_fd = open_layer(info->stage_fd, SANDBOX_UPPER);
+	if (info->workspace_fd < 0 && is_empty(upper_fd))
+		return true;
+	int r = look(s, upper_fd);
 	if (r < 0)
 		log_write(&s->host->log, LOG_LEVEL_ERROR,
 			  "session %s: nobody looks at its final tree: %s", s->manifest.id,
 			  strerror(-r));
+	return false;
 }

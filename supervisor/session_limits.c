@@ -161,7 +161,7 @@ void session_limits_output(struct session *s, uint32_t exec)
 	struct verdict over = {.reason = VERDICT_LIMIT, .limit = "output"};
 	struct session_exec *x = exec_find(s, exec);
 
-	if (s->stage != SESSION_WORKING && s->stage != SESSION_DRAINING)
+	if (s->stage != SESSION_WORKING && s->stage != SESSION_CLOSING)
 		return;
 	record_hit(s, x, "output",
 		   x ? x->request->limits.output_bytes : s->request.policy.limits.output_bytes, 1);

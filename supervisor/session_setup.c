@@ -280,16 +280,6 @@ static int start_watch(struct session *s, struct fault *f)
 	return 0;
 }
 
-static int open_streams(struct session *s, const int fds[3], struct fault *f)
-{
-	struct fault why = {0};
-	int r = 0;
-
-	if (s->request.has_command)
-		r = s->main ? exec_open_streams(s->main, fds, &why) : -ENOMEM;
-	return r < 0 ? fail(s, f, "streams", r, why.text) : 0;
-}
-
 static bool take_from_pool(struct session *s)
 {
 	struct sandbox_options options;
@@ -363,9 +353,11 @@ static int prepare_command(struct session *s, struct fault *f)
 	return r < 0 ? fail(s, f, "cgroup", r, NULL) : 0;
 }
 
-int session_set_up(struct session *s, const int fds[3], struct fault *f)
+int session_set_up(struct session *s, struct fault *f)
 {
-	int r = check_host(s->host->doctor, f);
+	int r = s->request.has_command && !s->main
+			? fault_set(f, -ENOMEM, "no_memory", "out of memory")
+			: check_host(s->host->doctor, f);
 	if (r == 0)
 		r = take_from_pool(s) ? 0 : take_slot(s, f);
 	if (r < 0)
@@ -387,10 +379,6 @@ int session_set_up(struct session *s, const int fds[3], struct fault *f)
 	crash_point();
 	phases_mark(s->phases, "watch");
 	if (r == 0)
-		r = open_streams(s, fds, f);
-	crash_point();
-	phases_mark(s->phases, "streams");
-	if (r == 0)
 		r = measure_workspace(s, f);
 	if (r == 0 && sandbox_ready_fd(s->sandbox) >= 0) {
 		r = make_key(s, f);
@@ -402,25 +390,27 @@ int session_set_up(struct session *s, const int fds[3], struct fault *f)
 	return r;
 }
 
-void session_remove_sandbox(struct session *s)
+void session_clear(struct session *s)
 {
 	crash_point();
-	sandbox_free(s->sandbox);
-	s->sandbox = NULL;
+	s->building = sd_event_source_disable_unref(s->building); /* given up while it was made */
+	if (s->sandbox)
+		sandbox_clear(s->sandbox);
 	crash_point();
+	secret_files_free(s->secret_files);
+	s->secret_files = NULL;
+	template_use_end(&s->template);
 }
 
 void session_tear_down(struct session *s)
 {
 	struct host *h = s->host;
 
-	s->building = sd_event_source_disable_unref(s->building);
 	s->statuses = sd_event_source_disable_unref(s->statuses);
 	s->disk_wait = sd_event_source_disable_unref(s->disk_wait);
 	session_limits_stop(s);
 	session_limits_free(s);
-	if (s->sandbox)
-		sandbox_kill(s->sandbox, 0);
+	session_clear(s);
 	while (s->execs)
 		exec_abandon(s->execs);
 	if (s->is_watched) {
@@ -428,10 +418,8 @@ void session_tear_down(struct session *s)
 		s->is_watched = false;
 		host_unwatch(h);
 	}
-	session_remove_sandbox(s);
-	secret_files_free(s->secret_files);
-	s->secret_files = NULL;
-	template_use_end(&s->template);
+	sandbox_free(s->sandbox);
+	s->sandbox = NULL;
 	if (s->slot_fd >= 0)
 		close(s->slot_fd);
 	s->slot_fd = -1;

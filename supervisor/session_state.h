@@ -13,11 +13,10 @@
 
 /* What the session waits for. */
 enum session_stage {
-	SESSION_OPENING,  /* the recorder opens the journal, and the sandbox gets ready */
-	SESSION_WORKING,  /* the command that it lives for ends, or somebody ends it */
-	SESSION_DRAINING, /* the recorder has what its commands wrote */
-	SESSION_CLOSING,  /* the recorder has written the end */
-	SESSION_SEALING,  /* the record is on disk; all else is done and told */
+	SESSION_OPENING, /* the recorder opens the journal, and the sandbox gets ready */
+	SESSION_WORKING, /* the command that it lives for ends, or somebody ends it */
+	SESSION_CLOSING, /* the recorder has what its commands wrote, and has written the end */
+	SESSION_SEALING, /* the record is on disk; all else is done and told */
 };
 
 /* What is known of the limits of a session while its command runs. */
@@ -91,7 +90,7 @@ struct session {
 	bool is_bare;	 /* only its journal is open: nothing runs */
 	bool is_adopted; /* it began under another supervisor */
 	bool has_start;	 /* session.start is in the record */
-	bool is_doomed;	 /* pid 1 alone is left, and was killed */
+	bool is_dead;	 /* all that ran but pid 1, and that was killed */
 	json_t *key;	 /* that signs the record, until the recorder has it */
 	struct verdict verdict;
 	uint64_t started_boot_ns;
@@ -105,16 +104,17 @@ struct session {
 /* session_setup.c */
 
 /*
- * Directory, manifest, sandbox, watch and streams of a new session. Returns 0, or -errno with the
- * fault: in the verdict too where the directory stands, so that the failure gets a record.
+ * Directory, manifest, sandbox and watch of a new session. Returns 0, or -errno with the fault: in
+ * the verdict too where the directory stands, so that the failure gets a record.
  */
-int session_set_up(struct session *s, const int fds[3], struct fault *f);
+int session_set_up(struct session *s, struct fault *f);
 /* Wait for the sandbox that session_set_up began; session_go_on is told when it is there. */
 void session_follow_building(struct session *s);
 /* Kill what runs and give back sandbox, watch, streams and slot; the directory stays. */
 void session_tear_down(struct session *s);
-/* All of its processes are dead: take the sandbox apart. */
-void session_remove_sandbox(struct session *s);
+/* Its record is not to be told more of it: clean its ground, but for what session_tear_down gives
+ * back. */
+void session_clear(struct session *s);
 /* Open the record: all of it, or with session.is_bare only the journal. */
 int session_open_record(struct session *s);
 /* The recorder was told all it needs to know of it, and is at work: give it the key, unless it has
@@ -179,7 +179,7 @@ void exec_closed(struct session_exec *x, const struct recorder_message *m);
 
 /* Follow what pid 1 says of commands. 0 or -errno. */
 int session_follow(struct session *s);
-/* The session's verdict stands: end all of its commands with it, and then its record. */
+/* The session's verdict stands: end all of its commands with it, and its record. */
 void session_finish(struct session *s);
 /* Output of its commands goes nowhere soon, if its reader does not take it. */
 void session_hurry(struct session *s);
@@ -215,8 +215,9 @@ void session_limits_output(struct session *s, uint32_t exec);
 
 /* session_final.c */
 
-/* All that ran is dead: have what it leaves behind looked at. */
-void session_look(struct session *s);
+/* All that ran is dead: have what it leaves behind looked at. True: that is nothing, and needs no
+ * look. */
+bool session_look(struct session *s);
 
 /* session_death.c */
 

@@ -185,6 +185,7 @@ static int add_client(struct supervisor *s, int fd)
 	return 0;
 }
 
+/* Who connects has something to ask, as a rule by now. */
 static int on_connect(sd_event_source *source, int fd, uint32_t events, void *context)
 {
 	struct supervisor *s = context;
@@ -195,8 +196,8 @@ static int on_connect(sd_event_source *source, int fd, uint32_t events, void *co
 		return 0;
 	if (s->is_leaving)
 		close(client);
-	else
-		add_client(s, client);
+	else if (add_client(s, client) == 0)
+		on_client(NULL, client, EPOLLIN, s->clients);
 	return 0;
 }
 

@@ -44,8 +44,8 @@ struct account {
 	uint64_t open_holes;
 	bool is_fresh; /* the losses were read in this drain */
 	struct total totals[WIRE_CLASS_COUNT];
-	uint64_t *values;   /* one for each CPU */
-	struct lane *lanes; /* [class][cpu] */
+	uint64_t *losses, *numbers; /* as read last; the second stand behind the first */
+	struct lane *lanes;	    /* [class][cpu] */
 };
 
 static const char *const reason_names[LOSS_REASON_COUNT] = {
@@ -60,21 +60,27 @@ static struct lane *lane_at(struct account *a, uint32_t class, uint32_t cpu)
 	return &a->lanes[class * a->options.cpus + cpu];
 }
 
+static size_t lane_count(const struct account *a)
+{
+	return (size_t)WIRE_CLASS_COUNT * a->options.cpus;
+}
+
 /* ---- what the kernel has counted ---- */
 
 static int read_losses(struct account *a)
 {
-	for (uint32_t class = 0; class < WIRE_CLASS_COUNT; class ++)
-		for (uint32_t reason = 0; reason < LOSS_REASON_COUNT; reason++) {
-			int r = a->options.losses(a->options.context, class, reason, a->values);
-			if (r < 0)
-				return r;
+	const uint64_t *value = a->losses;
+	int r = a->options.losses(a->options.context, a->losses);
+	if (r < 0)
+		return r;
 
+	for (uint32_t class = 0; class < WIRE_CLASS_COUNT; class ++)
+		for (uint32_t reason = 0; reason < LOSS_REASON_COUNT; reason++)
 			for (uint32_t cpu = 0; cpu < a->options.cpus; cpu++) {
 				struct lane *lane = lane_at(a, class, cpu);
-				lane->seen[reason] = a->values[cpu] - lane->base_losses[reason];
+
+				lane->seen[reason] = *value++ - lane->base_losses[reason];
 			}
-		}
 	a->is_fresh = true;
 	return 0;
 }
@@ -82,21 +88,17 @@ static int read_losses(struct account *a)
 static int read_base(struct account *a)
 {
 	int r = read_losses(a);
+	if (r == 0)
+		r = a->options.numbers(a->options.context, a->numbers);
 	if (r < 0)
 		return r;
 
-	for (uint32_t class = 0; class < WIRE_CLASS_COUNT; class ++) {
-		r = a->options.numbers(a->options.context, class, a->values);
-		if (r < 0)
-			return r;
+	for (size_t i = 0; i < lane_count(a); i++) {
+		struct lane *lane = &a->lanes[i];
 
-		for (uint32_t cpu = 0; cpu < a->options.cpus; cpu++) {
-			struct lane *lane = lane_at(a, class, cpu);
-
-			lane->base = lane->next = a->values[cpu];
-			memcpy(lane->base_losses, lane->seen, sizeof(lane->base_losses));
-			memset(lane->seen, 0, sizeof(lane->seen));
-		}
+		lane->base = lane->next = a->numbers[i];
+		memcpy(lane->base_losses, lane->seen, sizeof(lane->base_losses));
+		memset(lane->seen, 0, sizeof(lane->seen));
 	}
 	a->is_fresh = false;
 	return 0;
@@ -109,9 +111,10 @@ int account_new(const struct account_options *options, struct account **ret_acco
 		return -ENOMEM;
 
 	a->options = *options;
-	a->values = calloc(options->cpus, sizeof(*a->values));
-	a->lanes = calloc((size_t)WIRE_CLASS_COUNT * options->cpus, sizeof(*a->lanes));
-	int r = a->values && a->lanes ? read_base(a) : -ENOMEM;
+	a->losses = calloc(lane_count(a) * (LOSS_REASON_COUNT + 1), sizeof(*a->losses));
+	a->lanes = calloc(lane_count(a), sizeof(*a->lanes));
+	a->numbers = a->losses ? a->losses + lane_count(a) * LOSS_REASON_COUNT : NULL;
+	int r = a->losses && a->lanes ? read_base(a) : -ENOMEM;
 	if (r < 0) {
 		account_free(a);
 		return r;
@@ -124,7 +127,7 @@ void account_free(struct account *a)
 {
 	if (!a)
 		return;
-	free(a->values);
+	free(a->losses);
 	free(a->lanes);
 	free(a);
 }
@@ -406,11 +409,6 @@ static int tell_unnumbered(struct account *a, struct lane *lane, enum loss_reaso
 	return a->options.gap(a->options.context, &gap);
 }
 
-static size_t lane_count(const struct account *a)
-{
-	return (size_t)WIRE_CLASS_COUNT * a->options.cpus;
-}
-
 int account_settle(struct account *a)
 {
 	a->drain++;
@@ -431,24 +429,18 @@ int account_settle(struct account *a)
 
 static int open_trailing_holes(struct account *a)
 {
-	for (uint32_t class = 0; class < WIRE_CLASS_COUNT; class ++) {
-		int r = a->options.numbers(a->options.context, class, a->values);
-		if (r < 0)
-			return r;
+	int r = a->options.numbers(a->options.context, a->numbers);
 
-		for (uint32_t cpu = 0; cpu < a->options.cpus; cpu++) {
-			struct lane *lane = lane_at(a, class, cpu);
-			uint64_t first = lane->next;
+	for (size_t i = 0; i < lane_count(a) && r == 0; i++) {
+		struct lane *lane = &a->lanes[i];
+		uint64_t first = lane->next;
 
-			if (a->values[cpu] <= first)
-				continue;
-			lane->next = a->values[cpu];
-			r = open_hole(a, lane, first, lane->next - 1, 0);
-			if (r < 0)
-				return r;
-		}
+		if (a->numbers[i] <= first)
+			continue;
+		lane->next = a->numbers[i];
+		r = open_hole(a, lane, first, lane->next - 1, 0);
 	}
-	return 0;
+	return r;
 }
 
 int account_finish(struct account *a)

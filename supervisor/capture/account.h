@@ -50,12 +50,11 @@ struct account_counts {
 struct account_options {
 	uint32_t cpus; /* possible CPUs */
 	/*
-	 * What the kernel has counted, for each CPU: numbers given out of a class (that is the
-	 * next number), and losses of a class by reason. 0 or -errno.
+	 * What the kernel has counted: numbers given out (that is the next number), as
+	 * [class][cpu], and losses, as [class][reason][cpu]. 0 or -errno.
 	 */
-	int (*numbers)(void *context, enum wire_class class, uint64_t *ret_values);
-	int (*losses)(void *context, enum wire_class class, enum loss_reason reason,
-		      uint64_t *ret_values);
+	int (*numbers)(void *context, uint64_t *ret_values);
+	int (*losses)(void *context, uint64_t *ret_values);
 	/* A hole is final. 0, or an error that the caller of the account gets. */
 	int (*gap)(void *context, const struct account_gap *gap);
 	void *context;

@@ -89,3 +89,9 @@ int call_exec(struct call *c, struct exec_relays **ret_exec)
 	*ret_exec = recording_exec(c->recording, number);
 	return *ret_exec ? 0 : call_refuse(c, -ENOENT, "no such command");
 }
+
+void call_put_error(json_t *reply, int error, const char *why)
+{
+	json_object_set_new(reply, "errno", json_integer(error));
+	json_object_set_new(reply, "error", json_string(why ? why : strerror(error)));
+}

@@ -37,5 +37,9 @@ int call_exec(struct call *c, struct exec_relays **ret_exec);
 int call_borrow_fd(const struct call *c, const char *name);
 int call_take_fd(struct call *c, const char *name);
 
-/* Serve `start`: recordings_start.c. */
+/* Put into @reply what went wrong; @why NULL: what errno says. */
+void call_put_error(json_t *reply, int error, const char *why);
+
+/* Serve `start`: recordings_start.c; and `close`: recordings_close.c. */
 int call_serve_start(struct call *c);
+int call_serve_close(struct call *c);

@@ -304,10 +304,13 @@ static void finish_if_done(struct exec_relays *e)
 	finished(e->context);
 }
 
+/* Who closes its output is about to end: what it did is taken before there is more to do. */
 static void on_done(void *context)
 {
 	struct stream *s = context;
 
+	if (!s->owner->is_ending && is_output(s))
+		recording_drain(s->owner->options.recording);
 	finish_if_done(s->owner);
 }
 

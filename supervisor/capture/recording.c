@@ -187,8 +187,7 @@ void recording_free(struct recording *r)
 	shapes_free(r->shapes);
 	spill_clear(&r->spill);
 	json_arena_free(r->arena);
-	json_buffer_free(&r->line);
-	json_decref(r->verdict);
+	json_buffer_free(&r->verdict);
 	for (size_t i = 0; r->reads && r->reads[i]; i++)
 		free((char *)r->reads[i]);
 	free(r->reads);
@@ -400,8 +399,11 @@ static void on_exec_finished(void *context)
 	exec_totals_add(&r->totals, &totals);
 	capture_end_exec(r->capture, number);
 	exec->is_closed = true;
+	if (exec->is_last)
+		recording_finish_ahead(r);
 	if (exec->closed)
 		exec->closed(exec->context, r, number, &totals, error);
+	recording_go_on(r);
 }
 
 int recording_close_exec(struct recording *r, uint32_t exec, json_t *fields,
@@ -416,15 +418,21 @@ int recording_close_exec(struct recording *r, uint32_t exec, json_t *fields,
 		return e;
 
 	found->fields = json_incref(fields);
+	found->is_last = !closed;
 	found->closed = closed;
 	found->context = context;
 	exec_relays_finish(found->relays, on_exec_finished, found);
 	return 0;
 }
 
-json_t *recording_take_verdict(struct recording *r)
+struct bytes recording_verdict(const struct recording *r)
 {
-	return take(r->verdict);
+	return (struct bytes){r->verdict.text, r->verdict.length};
+}
+
+json_t *recording_verdict_object(const struct recording *r)
+{
+	return json_loadb(r->verdict.text, r->verdict.length, 0, NULL);
 }
 
 /* ---- what it is like ---- */

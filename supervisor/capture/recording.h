@@ -39,7 +39,7 @@ struct recording_host {
 	struct kept_rings *rings;    /* NULL: none is kept */
 	uint8_t key[32];	     /* deployment key */
 	const struct shapes *shapes; /* of redaction; NULL: the secrets alone are looked for */
-	int numbers_fd, losses_fd, written_files_fd; /* BPF maps */
+	int numbers_fd, losses_fd, written_files_fd, file_counts_fd; /* BPF maps */
 	struct in_hand *in_hand;    /* of each slot: shared with vitrined; never NULL */
 	const uint64_t *exec_bytes; /* by slot: see bpf/exec_room.h; NULL: not known */
 	int names_fd;		    /* socket of vitrine-names; -1 without */
@@ -141,23 +141,25 @@ struct exec_relays *recording_exec(struct recording *r, uint32_t exec);
 
 /*
  * Command @exec is over: carry on what its streams hold, then write exec.end with @fields and the
- * totals, then call @closed once. 0 or -errno.
+ * totals, then call @closed once; NULL: this is the last one, and all is dead. 0 or -errno.
  */
 typedef void recording_exec_closed(void *context, struct recording *r, uint32_t exec,
 				   const struct exec_totals *totals, int error);
 int recording_close_exec(struct recording *r, uint32_t exec, json_t *fields,
 			 recording_exec_closed *closed, void *context, const char **ret_why);
 
-/* Fields of the last exec.end as written, or NULL; the caller's. */
-json_t *recording_take_verdict(struct recording *r);
+/* What the last exec.end or session.end says, as an object of JSON; empty where there is none.
+ * Valid until the next one. */
+struct bytes recording_verdict(const struct recording *r);
+/* The same parsed, the caller's; NULL where there is none. */
+json_t *recording_verdict_object(const struct recording *r);
 
 /* ---- the end ---- */
 
 struct recording_end {
 	uint64_t records, lost;
-	json_t *counts;	 /* owned */
-	json_t *verdict; /* owned; fields of session.end as written; NULL if it could not be */
-	int error;	 /* 0, or the errno for which the journal is not whole */
+	json_t *counts;			/* owned */
+	int error;			/* 0, or the errno for which the journal is not whole */
 	struct journal *journal;	/* owned: to be closed, which may take long */
 	int fanotify_fd, root_mount_fd; /* owned: the same */
 };
@@ -172,9 +174,9 @@ typedef void recording_closed(void *context, struct recording *r, struct recordi
  */
 int recording_look(struct recording *r, int socket, uint64_t seconds, const char **ret_why);
 
-/* Drain to the end, write what is still open, what the tree is like, the account and session.end
- * with @fields; then @closed is called, maybe before this returns. 0 or -EINVAL (nothing was
- * written yet, @closed is not called). */
+/* When the commands that are being closed have their ends: drain to the end, write what is still
+ * open, what the tree is like, the account and session.end with @fields; then @closed is called,
+ * maybe before this returns. 0 or -errno (nothing was written yet, @closed is not called). */
 int recording_close(struct recording *r, json_t *fields, recording_closed *closed, void *context,
 		    const char **ret_why);
 

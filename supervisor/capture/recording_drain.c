@@ -3,6 +3,9 @@
  * come is told in gap records. The loss of room for a moment is the freezer's business, the loss of
  * a record the account's.
  */
+#include "../../bpf/wire.h"
+
+#include "../../bpf/file_wire.h"
 #include "clock.h"
 #include "in_hand.h"
 #include "kept_rings.h"
@@ -21,21 +24,29 @@
 
 /* ---- the account ---- */
 
-static int read_numbers(void *context, enum wire_class class, uint64_t *ret_values)
+/* All @count values that an array keeps for each slot, with one call. */
+static int read_slot(const struct recording *r, int map_fd, uint32_t count, uint64_t *ret_values)
 {
-	const struct recording *r = context;
-	uint32_t index = r->options.slot * WIRE_CLASS_COUNT + class;
+	uint32_t keys[WIRE_CLASS_COUNT * LOSS_REASON_COUNT];
+	uint32_t before = r->options.slot * count - 1, last, read = count; /* before 0: none */
+	int e = bpf_map_lookup_batch(map_fd, &before, &last, keys, ret_values, &read, NULL);
 
-	return bpf_map_lookup_elem(r->host->numbers_fd, &index, ret_values);
+	/* -ENOENT: nothing is behind the last one. */
+	return read == count && (e == 0 || e == -ENOENT) ? 0 : e < 0 ? e : -EIO;
 }
 
-static int read_losses(void *context, enum wire_class class, enum loss_reason reason,
-		       uint64_t *ret_values)
+static int read_numbers(void *context, uint64_t *ret_values)
 {
 	const struct recording *r = context;
-	uint32_t index = (r->options.slot * WIRE_CLASS_COUNT + class) * LOSS_REASON_COUNT + reason;
 
-	return bpf_map_lookup_elem(r->host->losses_fd, &index, ret_values);
+	return read_slot(r, r->host->numbers_fd, WIRE_CLASS_COUNT, ret_values);
+}
+
+static int read_losses(void *context, uint64_t *ret_values)
+{
+	const struct recording *r = context;
+
+	return read_slot(r, r->host->losses_fd, WIRE_CLASS_COUNT * LOSS_REASON_COUNT, ret_values);
 }
 
 static void tell_lost(struct recording *r)
@@ -268,8 +279,19 @@ static void count_unwritten(struct recording *r)
 			account_unwritten(r->account, record.head);
 }
 
+/* True where that is not known. */
+static bool has_written_files(const struct recording *r)
+{
+	struct file_counts counts;
+	int e = bpf_map_lookup_elem(r->host->file_counts_fd, &r->options.slot, &counts);
+
+	return e < 0 || counts.live != 0;
+}
+
 int recording_finish_ring(struct recording *r)
 {
+	if (r->is_finished && r->ring.position == ring_produced(&r->ring))
+		return 0;
 	drain_to_end(r);
 	if (r->waiting_since) {
 		count_unwritten(r);
@@ -279,11 +301,20 @@ int recording_finish_ring(struct recording *r)
 
 	capture_take_names(r->capture);
 	int e = join_flush(r->join);
-	if (e == 0)
-		e = capture_finish(r->capture, r->host->written_files_fd);
+	if (e == 0 && !r->is_finished)
+		e = capture_finish(r->capture,
+				   has_written_files(r) ? r->host->written_files_fd : -1);
 	if (e == 0)
 		e = account_finish(r->account);
+	r->is_finished = e == 0;
 	return e;
+}
+
+void recording_finish_ahead(struct recording *r)
+{
+	drain_to_end(r);
+	if (!r->waiting_since)
+		(void)recording_finish_ring(r);
 }
 
 /* ---- freezing ---- */

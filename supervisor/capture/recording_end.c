@@ -3,14 +3,16 @@
  * then session.end, which counts all of it.
  */
 #include "../record/cleanup.h"
+#include "../record/jansson_cleanup.h"
 #include "clock.h"
 #include "recording_internal.h"
 
 #include <errno.h>
 
-/* A recording that waits for what its tree is like. */
+/* A recording that waits for its commands, and then for what its tree is like. */
 struct recording_ending {
-	json_t *fields; /* owned; of session.end */
+	json_t *fields;	       /* owned; of session.end */
+	sd_event_source *turn; /* while commands are being closed; then it goes on */
 	struct recording_end end;
 	bool has_account;
 	bool has_lost_files;
@@ -41,12 +43,10 @@ static void drop_execs(struct recording *r)
 	for (size_t i = 0; i < RECORDING_EXECS; i++) {
 		struct recording_exec *exec = &r->execs[i];
 
-		if (!exec->relays)
+		if (!exec->relays || exec->is_closed)
 			continue;
-		if (!exec->is_closed) {
-			struct exec_totals totals = exec_relays_totals(exec->relays);
-			exec_totals_add(&r->totals, &totals);
-		}
+		struct exec_totals totals = exec_relays_totals(exec->relays);
+		exec_totals_add(&r->totals, &totals);
 		recording_free_exec(exec);
 	}
 }
@@ -71,8 +71,9 @@ static int emit_summary(struct recording *r)
 }
 
 /* What a record that had its end already says of losses. */
-static uint64_t lost_in(const json_t *verdict)
+static uint64_t lost_in(const struct recording *r)
 {
+	cleanup(json) json_t *verdict = recording_verdict_object(r);
 	json_t *counts = json_object_get(verdict, "counts"), *class;
 	const char *name;
 	uint64_t lost = 0;
@@ -108,6 +109,7 @@ static int emit_end(struct recording *r, const struct recording_ending *ending)
 
 static void free_ending(struct recording_ending *ending)
 {
+	sd_event_source_disable_unref(ending->turn);
 	json_decref(ending->fields);
 	json_decref(ending->end.counts);
 	free(ending);
@@ -141,7 +143,6 @@ static void write_end(void *context)
 	end->journal = take(r->journal);
 	end->fanotify_fd = take_fd(r->options.fanotify_fd);
 	end->root_mount_fd = take_fd(r->options.root_mount_fd);
-	end->verdict = take(r->verdict);
 
 	struct recording_end handed = *end;
 	recording_closed *closed = ending->closed;
@@ -155,6 +156,66 @@ static bool has_lost_files(const struct recording *r)
 	return r->account && account_counts(r->account, WIRE_CLASS_file).lost > 0;
 }
 
+/* No command waits for its end any more. */
+static void end(struct recording *r)
+{
+	struct recording_ending *ending = r->ending;
+	int error;
+
+	recording_retry(r);
+	drop_execs(r);
+	if (!r->is_ended) {
+		error = finish_capture(r);
+		ending->end.counts = counts_of(r, &ending->end.lost);
+		int left_error = recording_end_left(r);
+		ending->end.error = -(error ? error : left_error);
+		ending->has_account = r->account != NULL;
+		ending->has_lost_files = has_lost_files(r);
+	} else {
+		ending->end.lost = lost_in(r);
+	}
+	r->has_ring = false; /* nothing more comes; the end does not wait until it is let go of */
+	if (r->is_looked_at)
+		recording_leave_ring(r);
+	if (r->final && !r->is_ended)
+		final_read(r->final, write_end, r);
+	else
+		write_end(r);
+}
+
+static bool is_closing_commands(const struct recording *r)
+{
+	for (size_t i = 0; i < RECORDING_EXECS; i++)
+		if (r->execs[i].relays && exec_relays_is_finishing(r->execs[i].relays))
+			return true;
+	return false;
+}
+
+void recording_go_on(struct recording *r)
+{
+	if (r->ending && r->ending->turn && !is_closing_commands(r))
+		sd_event_source_set_enabled(r->ending->turn, SD_EVENT_ONESHOT);
+}
+
+static int on_turn(sd_event_source *source, void *context)
+{
+	(void)source;
+	end(context);
+	return 0;
+}
+
+/* It goes on from the loop, and not from within the relay that was the last. */
+static int wait_for_commands(struct recording *r)
+{
+	int e = sd_event_add_defer(r->host->loop, &r->ending->turn, on_turn, r);
+
+	if (e >= 0)
+		e = sd_event_source_set_enabled(r->ending->turn, SD_EVENT_OFF);
+	if (e < 0)
+		free_ending(take(r->ending));
+	return e < 0 ? e : 0;
+}
+
 int recording_close(struct recording *r, json_t *fields, recording_closed *closed, void *context,
 		    const char **ret_why)
 {
@@ -166,31 +227,15 @@ int recording_close(struct recording *r, json_t *fields, recording_closed *close
 		*ret_why = "the session is being closed already";
 		return -EALREADY;
 	}
-	struct recording_ending *ending = r->ending = calloc(1, sizeof(*ending));
-	if (!ending) {
-		*ret_why = "out of memory";
+	*ret_why = "out of memory";
+	r->ending = calloc(1, sizeof(*r->ending));
+	if (!r->ending)
 		return -ENOMEM;
-	}
-	ending->fields = json_incref(fields);
-	ending->closed = closed;
-	ending->context = context;
-	recording_retry(r);
-	drop_execs(r);
-	if (!r->is_ended) {
-		error = finish_capture(r);
-		ending->end.counts = counts_of(r, &ending->end.lost);
-		int left_error = recording_end_left(r);
-		ending->end.error = -(error ? error : left_error);
-		ending->has_account = r->account != NULL;
-		ending->has_lost_files = has_lost_files(r);
-	} else {
-		ending->end.lost = lost_in(r->verdict);
-	}
-	recording_leave_ring(r);
-	if (r->final && !r->is_ended)
-		final_read(r->final, write_end, r);
-	else
-		write_end(r);
+	*r->ending = (struct recording_ending){
+		.fields = json_incref(fields), .closed = closed, .context = context};
+	if (is_closing_commands(r))
+		return wait_for_commands(r);
+	end(r);
 	return 0;
 }
 
@@ -211,6 +256,8 @@ int recording_look(struct recording *r, int socket, uint64_t seconds, const char
 				  &r->final);
 	if (error < 0)
 		*ret_why = "cannot look at the tree";
+	else
+		r->is_looked_at = socket >= 0;
 	return error;
 }
 

@@ -25,6 +25,7 @@ struct recording_exec {
 	struct exec_relays *relays; /* owned */
 	bool is_closed;		    /* to be freed at the next tick */
 	json_t *fields;		    /* owned; of exec.end, while the streams are carried on */
+	bool is_last;		    /* nothing is alive, and the end of the session follows */
 	recording_exec_closed *closed;
 	void *context;
 	struct recording *owner;
@@ -49,6 +50,7 @@ struct recording {
 	struct capture *capture;
 	uint64_t idle_drains;
 	bool told_lost;
+	bool is_finished; /* what the kernel knew at the end is taken */
 
 	/* To the file. */
 	struct redactor *redactor;
@@ -67,8 +69,7 @@ struct recording {
 
 	struct event own; /* one of ours being made */
 	struct json_arena *arena;
-	struct json_buffer line;
-	json_t *verdict;
+	struct json_buffer verdict; /* of the last end that was written; empty: none */
 	struct recording_exec execs[RECORDING_EXECS];
 	struct output_budget output;	/* of all commands */
 	uint32_t left[RECORDING_EXECS]; /* commands that another supervisor's death left without end
@@ -80,6 +81,7 @@ struct recording {
 	/* Of the tree. */
 	struct explained *explained; /* what records say of it; NULL: none yet */
 	struct final *final;	     /* what it is like at the end; NULL: nobody looks */
+	bool is_looked_at;	     /* by somebody, for whom its end waits */
 	struct recording_ending *ending;
 };
 
@@ -93,6 +95,8 @@ void recording_free_exec(struct recording_exec *exec);
 /* ---- recording_end.c ---- */
 
 void recording_drop_end(struct recording *r);
+/* A command has ended: go on, if the session's end waits for nothing else. */
+void recording_go_on(struct recording *r);
 
 /* NULL if there is none of that number, or it has ended. */
 struct recording_exec *recording_find_exec(struct recording *r, uint32_t exec);
@@ -116,7 +120,7 @@ int recording_end_left(struct recording *r);
 int recording_flush_redaction(struct recording *r);
 /* Once a tick: write out what redaction has held back for long enough. */
 void recording_release_held(struct recording *r);
-/* What session.end says is told to vitrined from the record itself, behind redaction. */
+/* What an end says is told to vitrined from the record itself, behind redaction. */
 void recording_keep_verdict(struct recording *r, const struct event *end);
 /* Once a tick: seal what is old, try again what failed. */
 void recording_look_after_journal(struct recording *r);
@@ -131,7 +135,10 @@ void recording_leave_ring(struct recording *r);
 void recording_free_capture(struct recording *r);
 /* True if there was something. */
 bool recording_drain_ring(struct recording *r);
-/* To the end: nothing comes any more. 0 or -errno. */
+/* To the end: nothing comes any more, but for what was on its way when it was called before. 0 or
+ * -errno. */
 int recording_finish_ring(struct recording *r);
+/* The same before that, if the journal takes it; what fails is done again. */
+void recording_finish_ahead(struct recording *r);
 /* Tell of freezing, and thaw what has been drained. */
 void recording_look_after_freeze(struct recording *r);

@@ -33,15 +33,8 @@ static void start_waiting(struct recording *r, int error)
 
 void recording_keep_verdict(struct recording *r, const struct event *end)
 {
-	static const char *const heads[] = {"seq", "time", "boot_ns", "kind"};
-
-	r->line.length = 0;
-	if (json_write_event(&r->line, r->session, end) < 0)
-		return;
-	json_decref(r->verdict);
-	r->verdict = json_loadb(r->line.text, r->line.length, 0, NULL);
-	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
-		json_object_del(r->verdict, heads[i]);
+	r->verdict.length = 0;
+	(void)json_write_fields(&r->verdict, r->session, end); /* without memory nothing is told */
 }
 
 static int append_counted(struct recording *r, const struct redacted *record)

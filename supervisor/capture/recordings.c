@@ -67,13 +67,21 @@ void recordings_remove(struct recordings *all, struct recording *recording)
 
 /* ---- messages ---- */
 
-void recordings_send(struct recordings *all, json_t *message)
+static void tell_unsent(const struct recordings *all, int e)
 {
-	int e = message ? control_send(all->socket, message, NULL, 0) : -ENOMEM;
-
 	if (e < 0)
 		log_write(all->log, LOG_LEVEL_ERROR, "cannot answer vitrined: %s", strerror(-e));
+}
+
+void recordings_send(struct recordings *all, json_t *message)
+{
+	tell_unsent(all, message ? control_send(all->socket, message, NULL, 0) : -ENOMEM);
 	json_decref(message);
+}
+
+void recordings_send_text(struct recordings *all, const char *text, size_t size)
+{
+	tell_unsent(all, control_send_text(all->socket, text, size));
 }
 
 static void on_notice(void *context, const char *session, enum recording_notice what, int error,
@@ -239,6 +247,8 @@ static int add_sources(struct recordings *all)
 
 static void release(struct recordings *all)
 {
+	recordings_let_go(all);
+	sd_event_source_disable_unref(all->let_go);
 	seal_all(all);
 	closer_stop(all->closer);
 	free(all->list);
@@ -251,6 +261,7 @@ static void release(struct recordings *all)
 	cleanup_close_fd(&all->host.numbers_fd);
 	cleanup_close_fd(&all->host.losses_fd);
 	cleanup_close_fd(&all->host.written_files_fd);
+	cleanup_close_fd(&all->host.file_counts_fd);
 	if (all->host.exec_bytes)
 		munmap((void *)all->host.exec_bytes, SESSION_SLOTS * sizeof(uint64_t));
 	cleanup_close_fd(&all->host.names_fd);
@@ -267,6 +278,7 @@ int recordings_run(int socket, const struct log *log)
 		.host = {.numbers_fd = -1,
 			 .losses_fd = -1,
 			 .written_files_fd = -1,
+			 .file_counts_fd = -1,
 			 .names_fd = -1,
 			 .notice = on_notice,
 			 .notice_context = &all,

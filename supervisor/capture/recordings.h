@@ -27,6 +27,8 @@ struct recordings {
 	bool is_started;
 	struct recording **list; /* owned, @count of @room */
 	size_t count, room;
+	struct closing *told; /* sessions whose end was told, and that hold things yet */
+	sd_event_source *let_go;
 };
 
 /* Serve the socket (borrowed) until vitrined closes it; then seal all journals. 0 or -errno. */
@@ -50,6 +52,10 @@ void recordings_remove(struct recordings *all, struct recording *recording);
 
 /* Send a message (its reference is taken). Trouble is logged: vitrined finds out by itself. */
 void recordings_send(struct recordings *all, json_t *message);
+void recordings_send_text(struct recordings *all, const char *text, size_t size);
+
+/* Let go of what sessions hold whose end was told: recordings_close.c. */
+void recordings_let_go(struct recordings *all);
 
 /* Serve one message of vitrined's: recordings_requests.c. */
 void recordings_serve(struct recordings *all, struct control_message *m);

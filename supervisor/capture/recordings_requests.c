@@ -8,12 +8,6 @@
 #include <fcntl.h>
 #include <string.h>
 
-static void put_error(json_t *reply, int error, const char *why)
-{
-	json_object_set_new(reply, "errno", json_integer(error));
-	json_object_set_new(reply, "error", json_string(why ? why : strerror(error)));
-}
-
 /* ---- sessions ---- */
 
 static int read_secrets(struct call *c, struct redact_secret **ret_secrets, size_t *ret_count)
@@ -211,77 +205,6 @@ static int serve_missed(struct call *c)
 	return recording_missed(c->recording, count);
 }
 
-/* A session that waits for its journal to be closed. */
-struct closing {
-	struct recordings *all;
-	json_t *reply; /* owned */
-	int error;     /* 0, or the errno for which the journal is not whole */
-};
-
-static void on_journal_closed(void *context, int error, const uint8_t note[HASH_SIZE])
-{
-	static const uint8_t unsigned_note[HASH_SIZE];
-	struct closing *closing = context;
-
-	if (closing->error == 0)
-		closing->error = -error;
-	if (closing->error)
-		put_error(closing->reply, closing->error, "the journal is not whole");
-	else if (memcmp(note, unsigned_note, HASH_SIZE) != 0)
-		json_object_set_new(closing->reply, "note", control_base64(note, HASH_SIZE));
-	recordings_send(closing->all, closing->reply);
-	free(closing);
-}
-
-/* All is in the file, and the ring is let go of: only the disk is still to be waited for. */
-static void tell_closing(struct recordings *all, const json_t *reply, int error)
-{
-	json_t *told = error ? NULL : json_copy((json_t *)reply);
-
-	if (told && json_object_set_new(told, "reply", json_string("closing")) == 0)
-		recordings_send(all, told);
-	else
-		json_decref(told);
-}
-
-static void on_recording_closed(void *context, struct recording *r, struct recording_end *end)
-{
-	struct closing *closing = context;
-	json_t *reply = closing->reply;
-
-	closing->error = end->error;
-	json_object_set_new(reply, "records", json_integer((json_int_t)end->records));
-	json_object_set_new(reply, "lost", json_integer((json_int_t)end->lost));
-	if (end->counts)
-		json_object_set_new(reply, "counts", end->counts);
-	if (end->verdict)
-		json_object_set_new(reply, "verdict", end->verdict);
-	tell_closing(closing->all, reply, end->error);
-	recordings_remove(closing->all, r);
-	recording_free(r);
-	const struct closer_load load = {end->journal, end->fanotify_fd, end->root_mount_fd};
-	closer_add(closing->all->closer, &load, on_journal_closed, closing);
-}
-
-static int serve_close(struct call *c)
-{
-	json_t *fields = NULL;
-	struct closing *closing = calloc(1, sizeof(*closing));
-	int e = closing ? call_fields(c, &fields) : -ENOMEM;
-
-	if (e < 0) {
-		free(closing);
-		return e;
-	}
-	*closing = (struct closing){.all = c->all, .reply = json_incref(c->reply)};
-	e = recording_close(c->recording, fields, on_recording_closed, closing, &c->why);
-	if (e < 0) {
-		json_decref(closing->reply);
-		free(closing);
-	}
-	return e;
-}
-
 /* What vitrine-final tells of the session's tree. */
 static int serve_look(struct call *c)
 {
@@ -290,9 +213,8 @@ static int serve_look(struct call *c)
 	int e = call_number(c, "seconds", UINT32_MAX, 0, &seconds);
 
 	if (e == 0)
-		e = fd < 0 && !json_is_true(json_object_get(c->body, "untouched"))
-			    ? call_refuse(c, -EINVAL, "nobody to look")
-			    : recording_look(c->recording, fd, seconds, &c->why);
+		e = fd < 0 ? call_refuse(c, -EINVAL, "nobody to look")
+			   : recording_look(c->recording, fd, seconds, &c->why);
 	if (e == 0)
 		(void)call_take_fd(c, "final");
 	return e;
@@ -403,23 +325,21 @@ static void on_exec_closed(void *context, struct recording *r, uint32_t exec,
 				  recording_session(r), "exec", (json_int_t)exec);
 
 	put_totals(reply, totals);
-	json_t *verdict = recording_take_verdict(r);
 	if (error < 0)
-		put_error(reply, -error, "the end of the command could not be written");
-	if (error == 0 && verdict)
-		json_object_set(reply, "verdict", verdict);
-	json_decref(verdict);
+		call_put_error(reply, -error, "the end of the command could not be written");
+	else
+		json_object_set_new(reply, "verdict", recording_verdict_object(r));
 	recordings_send(context, reply);
 }
 
+/* What has ended meanwhile has nothing to discard. */
 static int serve_discard(struct call *c)
 {
 	struct exec_relays *x = NULL;
-	int e = call_exec(c, &x);
 
-	if (e == 0)
+	if (call_exec(c, &x) == 0)
 		exec_relays_discard(x);
-	return e;
+	return 0;
 }
 
 static int serve_exec_close(struct call *c)
@@ -432,8 +352,9 @@ static int serve_exec_close(struct call *c)
 		e = call_fields(c, &fields);
 	if (e < 0)
 		return e;
-	return recording_close_exec(c->recording, exec_relays_exec(x), fields, on_exec_closed,
-				    c->all, &c->why);
+	bool is_last = json_is_true(json_object_get(c->body, "last"));
+	return recording_close_exec(c->recording, exec_relays_exec(x), fields,
+				    is_last ? NULL : on_exec_closed, c->all, &c->why);
 }
 
 /* ---- the table ---- */
@@ -458,7 +379,7 @@ static const struct {
 	{"discard", NULL, NEEDS_SESSION, false, serve_discard},
 	{"look", NULL, NEEDS_SESSION, false, serve_look},
 	{"missed", NULL, NEEDS_SESSION, false, serve_missed},
-	{"close", "closed", NEEDS_SESSION, true, serve_close},
+	{"close", "closed", NEEDS_SESSION, true, call_serve_close},
 };
 
 static int find_request(const json_t *body)
@@ -493,6 +414,7 @@ void recordings_serve(struct recordings *all, struct control_message *m)
 	json_t *session = json_object_get(m->body, "session");
 	json_t *exec = json_object_get(m->body, "exec");
 
+	recordings_let_go(all);
 	if (request < 0) {
 		log_write(all->log, LOG_LEVEL_ERROR, "vitrined asked for what is not known");
 		return;
@@ -505,7 +427,7 @@ void recordings_serve(struct recordings *all, struct control_message *m)
 
 	int e = serve(&c, request);
 	if (e < 0)
-		put_error(c.reply, -e, c.why);
+		call_put_error(c.reply, -e, c.why);
 	if (requests[request].reply && (e < 0 || !requests[request].is_answered_later)) {
 		recordings_send(all, c.reply);
 		return;

@@ -135,6 +135,7 @@ int call_serve_start(struct call *c)
 	host->numbers_fd = call_take_fd(c, "numbers");
 	host->losses_fd = call_take_fd(c, "losses");
 	host->written_files_fd = call_take_fd(c, "written_files");
+	host->file_counts_fd = call_take_fd(c, "file_counts");
 	host->names_fd = call_take_fd(c, "names");
 
 	uint64_t rings = 0;

@@ -16,6 +16,8 @@ void written_files_forget(int written_files_fd, int file_counts_fd, uint32_t slo
 	struct written_key key, next;
 	struct file_counts counts;
 
+	if (bpf_map_lookup_elem(file_counts_fd, &slot, &counts) < 0 || counts.live == 0)
+		return;
 	/* The walk goes on from a key that is still there, so one is deleted only behind it. */
 	bool more = bpf_map_get_next_key(written_files_fd, NULL, &next) == 0;
 	while (more) {
@@ -24,9 +26,6 @@ void written_files_forget(int written_files_fd, int file_counts_fd, uint32_t slo
 		if (key.slot == slot)
 			bpf_map_delete_elem(written_files_fd, &key);
 	}
-
-	if (bpf_map_lookup_elem(file_counts_fd, &slot, &counts) < 0)
-		return;
 	counts.live = 0;
 	bpf_map_update_elem(file_counts_fd, &slot, &counts, BPF_ANY);
 }

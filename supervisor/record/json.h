@@ -32,6 +32,10 @@ void json_buffer_free(struct json_buffer *buffer);
  */
 int json_write_event(struct json_buffer *buffer, const char *session, const struct event *e);
 
+/* Append an object of the session and the fields alone, as they stand in that line. 0 or -ENOMEM.
+ */
+int json_write_fields(struct json_buffer *buffer, const char *session, const struct event *e);
+
 /* Append a quoted JSON string of @text, escaped as above (U+FFFD for bad bytes). 0 or -ENOMEM. */
 int json_write_string(struct json_buffer *buffer, struct bytes text);
 int json_write_raw(struct json_buffer *buffer, const char *text, size_t length);

@@ -207,6 +207,19 @@ static void put_value(struct line *line, const struct event_value *value)
 		put_cut(line, name.leaf, &value->cut);
 }
 
+static void put_fields(struct line *line, const struct event *e)
+{
+	const struct kind_info *kind = &kind_table[e->kind];
+
+	for (size_t i = 0; i < kind->field_count; i++) {
+		const struct event_value *value = event_get(e, kind->fields[i]);
+
+		if (value)
+			put_value(line, value);
+	}
+	enter_group(line, (struct bytes){"", 0});
+}
+
 int json_write_event(struct json_buffer *buffer, const char *session, const struct event *e)
 {
 	struct line line = {.out = buffer, .group = {"", 0}};
@@ -224,14 +237,19 @@ int json_write_event(struct json_buffer *buffer, const char *session, const stru
 	json_put_literal(buffer, ",\"kind\":\"");
 	json_put(buffer, kind->name, strlen(kind->name));
 	json_put_literal(buffer, "\"");
-
-	for (size_t i = 0; i < kind->field_count; i++) {
-		const struct event_value *value = event_get(e, kind->fields[i]);
-
-		if (value)
-			put_value(&line, value);
-	}
-	enter_group(&line, (struct bytes){"", 0});
+	put_fields(&line, e);
 	json_put_literal(buffer, "}\n");
+	return json_done(buffer, start);
+}
+
+int json_write_fields(struct json_buffer *buffer, const char *session, const struct event *e)
+{
+	struct line line = {.out = buffer, .group = {"", 0}};
+	size_t start = buffer->length;
+
+	json_put_literal(buffer, "{\"session\":");
+	json_put_string(buffer, (struct bytes){session, strlen(session)});
+	put_fields(&line, e);
+	json_put_literal(buffer, "}");
 	return json_done(buffer, start);
 }

@@ -61,13 +61,45 @@ struct members {
 	size_t count;
 };
 
+static const char *const sibling_suffixes[] = {"_b64", "_truncated", "_length", "_digest"};
+
+static bool is_sibling(const char *key)
+{
+	size_t length = strlen(key);
+
+	for (size_t i = 0; i < sizeof(sibling_suffixes) / sizeof(sibling_suffixes[0]); i++) {
+		size_t its = strlen(sibling_suffixes[i]);
+
+		if (length > its && !memcmp(key + length - its, sibling_suffixes[i], its))
+			return true;
+	}
+	return false;
+}
+
+/* Most events have none in @object or in a group of it, and then none is looked for. */
+static bool has_siblings(const json_t *object, bool in_groups)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach ((json_t *)object, key, value)
+		if (is_sibling(key) ||
+		    (in_groups && json_is_object(value) && has_siblings(value, false)))
+			return true;
+	return false;
+}
+
 static json_t *member(const json_t *object, const char *name, const char *suffix,
 		      struct members *found)
 {
+	size_t length = strlen(name), its = strlen(suffix);
 	char key[96];
 	json_t *value;
 
-	snprintf(key, sizeof(key), "%s%s", name, suffix);
+	if (length + its >= sizeof(key))
+		return NULL;
+	memcpy(key, name, length);
+	memcpy(key + length, suffix, its + 1);
 	value = json_object_get(object, key);
 	if (!value)
 		return NULL;
@@ -75,11 +107,13 @@ static json_t *member(const json_t *object, const char *name, const char *suffix
 	return json_is_null(value) ? NULL : value;
 }
 
-static struct members members_of(const json_t *object, const char *name)
+static struct members members_of(const json_t *object, const char *name, bool with_siblings)
 {
 	struct members found = {0};
 
 	found.value = member(object, name, "", &found);
+	if (!with_siblings)
+		return found;
 	found.b64 = member(object, name, "_b64", &found);
 	found.truncated = member(object, name, "_truncated", &found);
 	found.length = member(object, name, "_length", &found);
@@ -88,17 +122,17 @@ static struct members members_of(const json_t *object, const char *name)
 }
 
 /* The members of @field in @object: within its group's object, or side by side with all others. */
-static struct members find_members(const json_t *object, enum event_field field)
+static struct members find_members(const json_t *object, enum event_field field, bool with_siblings)
 {
 	const char *name = field_table[field].name, *dot = strchr(name, '.');
-	struct members found = members_of(object, name);
-	char group[64];
+	struct members found = members_of(object, name, with_siblings);
+	char group[64] = "";
 
-	if (found.count || !dot)
+	if (found.count || !dot || (size_t)(dot - name) >= sizeof(group))
 		return found;
-	snprintf(group, sizeof(group), "%.*s", (int)(dot - name), name);
+	memcpy(group, name, (size_t)(dot - name));
 	object = json_object_get(object, group);
-	return json_is_object(object) ? members_of(object, dot + 1) : found;
+	return json_is_object(object) ? members_of(object, dot + 1, with_siblings) : found;
 }
 
 /* An integer of 0 or more, or the string of digits that stands for one past 2^63 - 1. */
@@ -346,10 +380,11 @@ static int put_fields(struct json_arena *arena, const json_t *object, size_t oth
 		      struct event *e)
 {
 	const struct kind_info *kind = &kind_table[e->kind];
+	bool with_siblings = has_siblings(object, true);
 	size_t count = others;
 
 	for (size_t i = 0; i < kind->field_count; i++) {
-		struct members found = find_members(object, kind->fields[i]);
+		struct members found = find_members(object, kind->fields[i], with_siblings);
 		int r = put_field(arena, e, kind->fields[i], &found);
 
 		if (r)

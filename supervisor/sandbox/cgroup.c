@@ -235,18 +235,23 @@ int cgroup_write(int dir_fd, const char *name, const char *text)
 	return 0;
 }
 
-int cgroup_kill(int fd, int last_pidfd)
+int cgroup_wait_empty(int fd, int last_pidfd)
 {
 	struct pollfd p = {.fd = last_pidfd, .events = POLLIN};
 
+	if (last_pidfd >= 0)
+		poll(&p, 1, EMPTY_TIMEOUT_MS);
+	return wait_empty(fd, EMPTY_TIMEOUT_MS);
+}
+
+int cgroup_kill(int fd, int last_pidfd)
+{
 	crash_point();
 	int r = cgroup_write(fd, "cgroup.kill", "1");
 	if (r < 0)
 		return r;
 	crash_point();
-	if (last_pidfd >= 0)
-		poll(&p, 1, EMPTY_TIMEOUT_MS);
-	return wait_empty(fd, EMPTY_TIMEOUT_MS);
+	return cgroup_wait_empty(fd, last_pidfd);
 }
 
 static int remove_one(int parent_fd, const char *name)

@@ -13,9 +13,11 @@
 int cgroup_make(int parent_fd, const char *name, uid_t owner, int *ret_fd, uint64_t *ret_id);
 
 /*
- * Kill everything in it and below, and wait until it is gone. @last_pidfd is of a process that ends
- * last, or -1: to wait for it is quicker. 0, -ETIMEDOUT or -errno.
+ * Wait until nothing lives in it and below. @last_pidfd is of a process that ends last, or -1: to
+ * wait for it is quicker. 0, -ETIMEDOUT or -errno.
  */
+int cgroup_wait_empty(int fd, int last_pidfd);
+/* The same when all of it was killed. */
 int cgroup_kill(int fd, int last_pidfd);
 
 /* Remove cgroup @name and those below it, which must be empty or about to be. 0 also if it is not

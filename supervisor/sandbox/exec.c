@@ -301,7 +301,7 @@ static int kill_and_remove(struct sandbox *s, struct sandbox_exec *e)
 int sandbox_kill(struct sandbox *s, uint32_t exec)
 {
 	if (exec == 0)
-		return cgroup_kill(s->info.cgroup_fd, s->pidfd);
+		return s->made_cgroup ? cgroup_kill(s->info.cgroup_fd, s->pidfd) : 0;
 
 	struct sandbox_exec *e = find_exec(s, exec);
 	if (!e || e->killed)
@@ -315,10 +315,17 @@ int sandbox_kill(struct sandbox *s, uint32_t exec)
 	return 0;
 }
 
-/* What fails here is tried again by who waits. */
-void sandbox_doom(struct sandbox *s)
+int sandbox_end(struct sandbox *s)
 {
-	cgroup_write(s->info.cgroup_fd, "cgroup.kill", "1");
+	crash_point();
+	int r = cgroup_write(s->info.cgroup_fd, "cgroup.kill", "1");
+
+	s->is_killed = r == 0;
+	crash_point();
+	for (size_t i = 0; i < INIT_COMMANDS_MAX && r == 0; i++)
+		if (s->execs[i].exec && !s->execs[i].killed)
+			r = cgroup_wait_empty(s->execs[i].cgroup_fd, -1);
+	return r;
 }
 
 int sandbox_signal(struct sandbox *s, uint32_t exec, int signal)

@@ -11,7 +11,6 @@
 #include "mount.h"
 #include "phases.h"
 #include "sandbox_state.h"
-#include "slow_close.h"
 #include "watch.h"
 
 #include <ctype.h>
@@ -21,6 +20,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -32,6 +32,7 @@ _Static_assert(SANDBOX_UIDS == SESSION_IDS, "all ids of a session are its own");
 #define UPPER_INODES_DEFAULT 1000000
 #define READY_TIMEOUT_MS 30000
 #define IO_PROGRAMS "/usr"
+#define PIDFD_MOUNT_NAMESPACE _IO(0xff, 3) /* linux/pidfd.h since 6.11 */
 
 /* What is needed while a sandbox is made, and not after. */
 struct making {
@@ -108,7 +109,7 @@ static struct sandbox *sandbox_new(const struct sandbox_options *options)
 	s->limits = LIMITS_NONE;
 	s->workspace.fd = s->template.fd = -1;
 	s->launch = (struct launch){.fds = LAUNCH_ANSWER_NONE};
-	s->root_fd = s->control_fd = s->pidfd = s->status_fd = -1;
+	s->root_fd = s->control_fd = s->pidfd = s->status_fd = s->mounts_fd = -1;
 	for (size_t i = 0; i < INIT_COMMANDS_MAX; i++)
 		s->execs[i] = SANDBOX_EXEC_NONE;
 	strncpy(s->id, options->id, sizeof(s->id) - 1);
@@ -128,7 +129,7 @@ static int make_cgroups(struct sandbox *s, struct making *m)
 		s->info.freeze_fd =
 			openat(s->info.cgroup_fd, "cgroup.freeze", O_WRONLY | O_CLOEXEC);
 		r = s->info.freeze_fd < 0 ? -errno
-					  : cgroup_make(s->info.cgroup_fd, "init", 0,
+					  : cgroup_make(s->info.cgroup_fd, INIT_CGROUP, 0,
 							&m->init_cgroup_fd, &init_id);
 	}
 	if (r < 0)
@@ -427,6 +428,7 @@ int sandbox_begin(struct launcher *l, const struct cgroup_root *root,
 	};
 	s->launcher = l;
 	s->cgroups = root;
+	s->has_others_mounts = options->workspace || options->template;
 	fill_request(s, options, &m.request);
 	int r = build(s, &m);
 	if (r < 0)
@@ -435,13 +437,6 @@ int sandbox_begin(struct launcher *l, const struct cgroup_root *root,
 	s->skeleton = l->skeleton;
 	*ret_sandbox = take(s);
 	return 0;
-}
-
-static void close_source(struct sandbox_source *from)
-{
-	cleanup_close_fd(&from->fd);
-	free(from->name);
-	*from = (struct sandbox_source){.fd = -1};
 }
 
 int sandbox_launched(struct sandbox *s, struct sandbox_error *ret_error)
@@ -461,9 +456,19 @@ int sandbox_launched(struct sandbox *s, struct sandbox_error *ret_error)
 	s->info.stage_fd = take_fd(s->launch.fds[LAUNCH_ANSWER_STAGE]);
 	s->info.lower_fd = take_fd(s->launch.fds[LAUNCH_ANSWER_LOWER]);
 	s->info.workspace_fd = take_fd(s->workspace.fd);
-	close_source(&s->workspace);
-	close_source(&s->template);
+	sandbox_source_close(&s->workspace);
+	sandbox_source_close(&s->template);
 	return start_watching(s, root_mount_fd, ret_error);
+}
+
+/*
+ * A process whose death drops its mounts dies only after a grace period of the kernel: not so when
+ * they are held. What is somebody's to unmount afterwards is not held.
+ */
+static void hold_mounts(struct sandbox *s)
+{
+	if (!s->has_others_mounts)
+		s->mounts_fd = ioctl(s->pidfd, PIDFD_MOUNT_NAMESPACE, 0); /* older kernels: none */
 }
 
 int sandbox_ready(struct sandbox *s, struct sandbox_error *ret_error)
@@ -474,6 +479,7 @@ int sandbox_ready(struct sandbox *s, struct sandbox_error *ret_error)
 	if (r < 0)
 		return r;
 
+	hold_mounts(s);
 	r = make_status_fd(s);
 	return r < 0 ? sandbox_fail(ret_error, SETUP_init, r, "epoll") : 0;
 }
@@ -545,44 +551,4 @@ void sandbox_exec_close(struct sandbox_exec *e)
 	cleanup_close_fd(&e->tty_fd);
 	limits_close_files(&e->limits);
 	*e = SANDBOX_EXEC_NONE;
-}
-
-/* An answer that is still to come has to have a place. */
-static void forget_launch(struct sandbox *s)
-{
-	if (s->launch.is_asked)
-		launcher_wait(s->launcher, &s->launch);
-	for (size_t i = 0; i < LAUNCH_ANSWER_COUNT; i++)
-		cleanup_close_fd(&s->launch.fds[i]);
-	close_source(&s->workspace);
-	close_source(&s->template);
-}
-
-void sandbox_free(struct sandbox *s)
-{
-	if (!s)
-		return;
-
-	forget_launch(s);
-	if (s->made_cgroup) {
-		cgroup_kill(s->info.cgroup_fd, s->pidfd);
-		cgroup_remove(s->root_fd, s->id);
-	}
-	for (size_t i = 0; i < INIT_COMMANDS_MAX; i++)
-		sandbox_exec_close(&s->execs[i]);
-	cleanup_close_fd(&s->status_fd);
-	cleanup_close_fd(&s->control_fd);
-	cleanup_close_fd(&s->pidfd);
-	cleanup_close_fd(&s->root_fd);
-	cleanup_close_fd(&s->info.cgroup_fd);
-	cleanup_close_fd(&s->info.freeze_fd);
-	const int slow[] = {s->info.fanotify_fd, s->info.root_mount_fd, s->info.stage_fd,
-			    s->info.lower_fd};
-	slow_close(slow, sizeof(slow) / sizeof(slow[0]));
-	cleanup_close_fd(&s->info.workspace_fd);
-	crash_point();
-	limits_close(&s->limits, s->id);
-	if (s->has_limited_exec)
-		limits_remove(s->id);
-	free(s);
 }

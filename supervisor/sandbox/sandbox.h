@@ -221,8 +221,8 @@ int sandbox_next_status(struct sandbox *s, struct sandbox_status *ret_status);
 /* cgroup.kill of one command's cgroup, or of the whole session (exec 0). Returns when nothing is
  * left in it. */
 int sandbox_kill(struct sandbox *s, uint32_t exec);
-/* Have all of it killed, without waiting: for what has nothing left but pid 1. */
-void sandbox_doom(struct sandbox *s);
+/* Kill all of it. Returns when nothing is left of its commands: pid 1 may still be dying. */
+int sandbox_end(struct sandbox *s);
 /* A signal to the command's first process. */
 int sandbox_signal(struct sandbox *s, uint32_t exec, int signal);
 /* Change the size of the command's terminal. */
@@ -242,7 +242,10 @@ int sandbox_exec_usage(const struct sandbox *s, uint32_t exec, uint64_t *ret_cpu
 /* The same of all of it. */
 int sandbox_usage(struct sandbox *s, uint64_t *ret_cpu_ns, uint64_t *ret_memory_peak);
 
-/* Kill, reap, remove the cgroups, drop the mounts. NULL is allowed. */
+/* Kill, reap, remove the cgroups, let go of what is not the host's root alone. May be called again.
+ */
+void sandbox_clear(struct sandbox *s);
+/* Likewise, and drop all mounts. NULL is allowed. */
 void sandbox_free(struct sandbox *s);
 /* After a crash: kill and remove cgroups `<root>/<id>` of a session that no living supervisor owns.
  */

@@ -10,6 +10,8 @@
 
 #include <stdarg.h>
 
+#define INIT_CGROUP "init" /* below the session's */
+
 #define SANDBOX_EXEC_NONE                                                                          \
 	((struct sandbox_exec){.cgroup_fd = -1, .tty_fd = -1, .limits = LIMITS_NONE})
 
@@ -36,6 +38,7 @@ struct sandbox {
 	int control_fd; /* to init */
 	int pidfd;	/* of init */
 	int status_fd;	/* epoll: control_fd, until init is gone */
+	int mounts_fd;	/* init's mount namespace, where that may outlive it */
 	struct launcher *launcher;
 	struct launch launch;			   /* while it is made */
 	struct sandbox_source workspace, template; /* likewise */
@@ -45,6 +48,8 @@ struct sandbox {
 	bool has_limited_exec;			  /* ever */
 	uint64_t ended_hits[SANDBOX_CONTROLLERS]; /* of limits of commands that are gone */
 	bool made_cgroup, gone;
+	bool is_killed;		/* all of it	*/
+	bool has_others_mounts; /* beside the host's system */
 	struct sandbox_exec execs[INIT_COMMANDS_MAX];
 };
 
@@ -56,3 +61,4 @@ int sandbox_fail(struct sandbox_error *ret_error, unsigned step, int r, const ch
 int sandbox_report(struct sandbox *s, int timeout_ms, struct init_report *ret_report, int *ret_fd);
 
 void sandbox_exec_close(struct sandbox_exec *e);
+void sandbox_source_close(struct sandbox_source *from);

@@ -1,12 +1,12 @@
 /*
- * Descriptors whose last close waits for grace periods of the kernel: of fanotify groups and of
- * mounts that are in no namespace.
+ * Descriptors whose last close waits for grace periods of the kernel: of fanotify groups, of mounts
+ * that are in no namespace, and of namespaces with mounts.
  */
 #pragma once
 
 #include <stddef.h>
 
-#define SLOW_CLOSE_MAX 4
+#define SLOW_CLOSE_MAX 5
 
 /* Close @count of them (SLOW_CLOSE_MAX at most; -1: none), in this order, in a thread of its own:
  * nobody waits for it. */

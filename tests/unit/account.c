@@ -22,20 +22,19 @@ struct kernel {
 	struct account *account;
 };
 
-static int read_numbers(void *context, enum wire_class class, uint64_t *ret_values)
+static int read_numbers(void *context, uint64_t *ret_values)
 {
 	struct kernel *k = context;
 
-	memcpy(ret_values, k->numbers[class], sizeof(k->numbers[class]));
+	memcpy(ret_values, k->numbers, sizeof(k->numbers));
 	return 0;
 }
 
-static int read_losses(void *context, enum wire_class class, enum loss_reason reason,
-		       uint64_t *ret_values)
+static int read_losses(void *context, uint64_t *ret_values)
 {
 	struct kernel *k = context;
 
-	memcpy(ret_values, k->losses[class][reason], sizeof(k->losses[class][reason]));
+	memcpy(ret_values, k->losses, sizeof(k->losses));
 	return 0;
 }
 

@@ -106,9 +106,7 @@ static void an_untouched_tree_is_whole(void **state)
 	start(w);
 	open_session(w, "freeze");
 	ask(w, json_pack("{s:s, s:s}", "request", "look", "session", SESSION), NULL);
-	ask(w, json_pack("{s:s, s:s, s:b}", "request", "look", "session", SESSION, "untouched", 1),
-	    NULL);
-	json_decref(close_session(w));
+	json_decref(close_with(w, true));
 	assert_string_equal(end_says(w, FIELD_final),
 			    "{\"state\":\"whole\",\"found\":0,\"bytes\":0}");
 	assert_string_equal(end_says(w, FIELD_unexplained), "{\"count\":0}");

@@ -183,10 +183,15 @@ int sandbox_kill(struct sandbox *s, uint32_t exec)
 	return call(exec ? "kill-exec" : "kill");
 }
 
-void sandbox_doom(struct sandbox *s)
+int sandbox_end(struct sandbox *s)
 {
 	(void)s;
-	call("doom");
+	return call("end");
+}
+
+void sandbox_clear(struct sandbox *s)
+{
+	(void)s;
 }
 
 int sandbox_signal(struct sandbox *s, uint32_t exec, int signal)
@@ -408,18 +413,13 @@ int recorder_discard(struct recorder *r, const char *session, uint32_t exec)
 	return call("discard");
 }
 
-int recorder_close_exec(struct recorder *r, const char *session, uint32_t exec, json_t *fields)
+int recorder_close_exec(struct recorder *r, const char *session, uint32_t exec, json_t *fields,
+			bool is_last)
 {
 	(void)r, (void)session, (void)exec;
 	json_decref(fake.exec_end);
 	fake.exec_end = fields;
-	return call("exec.end");
-}
-
-int recorder_look_untouched(struct recorder *r, const char *session)
-{
-	(void)r, (void)session;
-	return call("untouched");
+	return call(is_last ? "exec.end-last" : "exec.end");
 }
 
 int recorder_look(struct recorder *r, const char *session, const struct recorder_look *look)
@@ -434,9 +434,10 @@ int recorder_missed(struct recorder *r, const char *session, uint64_t count)
 	return call("missed");
 }
 
-int recorder_close(struct recorder *r, const char *session, json_t *fields)
+int recorder_close(struct recorder *r, const char *session, json_t *fields, bool is_untouched)
 {
 	(void)r, (void)session;
+	assert_false(is_untouched);
 	json_decref(fake.session_end);
 	fake.session_end = fields;
 	return call("session.end");

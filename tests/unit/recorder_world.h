@@ -211,11 +211,11 @@ static inline void start_command(struct recorder_world *w, int ret_fds[2])
 	ret_fds[1] = to[0];
 }
 
-static inline json_t *close_session(struct recorder_world *w)
+static inline json_t *close_with(struct recorder_world *w, bool is_untouched)
 {
 	ask(w,
-	    json_pack("{s:s, s:s, s:{s:s, s:i}}", "request", "close", "session", SESSION, "fields",
-		      "reason", "exit", "exit_code", 0),
+	    json_pack("{s:s, s:s, s:{s:s, s:i}, s:b}", "request", "close", "session", SESSION,
+		      "fields", "reason", "exit", "exit_code", 0, "untouched", is_untouched),
 	    NULL);
 	json_t *body = answer(w);
 
@@ -225,6 +225,11 @@ static inline json_t *close_session(struct recorder_world *w)
 	}
 	assert_string_equal(json_string_value(json_object_get(body, "reply")), "closed");
 	return body;
+}
+
+static inline json_t *close_session(struct recorder_world *w)
+{
+	return close_with(w, false);
 }
 
 static inline void expect_counts(const json_t *closed, const char *class, int produced,

@@ -70,6 +70,62 @@ static void records_a_session(void **state)
 	json_decref(closed);
 }
 
+/* Told of at once with its last command's, the end comes behind all that this wrote, however slow
+ * its reader is, and behind what the kernel still sent. */
+static void the_end_waits_for_the_last_command(void **state)
+{
+	struct recorder_world *w = *state;
+	const size_t size = 150000; /* more than a pipe and the recorder hold */
+	cleanup(free) char *block = calloc(1, size);
+	size_t received = 0;
+	int command[2];
+	ssize_t n;
+
+	start(w);
+	open_session(w, "freeze");
+	begin_record(w);
+	start_command(w, command);
+	assert_int_equal(write(command[0], block, size), size);
+	close(command[0]);
+	ask(w,
+	    json_pack("{s:s, s:s, s:i, s:b, s:{s:s, s:i}}", "request", "exec.close", "session",
+		      SESSION, "exec", 1, "last", 1, "fields", "reason", "exit", "exit_code", 3),
+	    NULL);
+	ask(w,
+	    json_pack("{s:s, s:s, s:{s:s, s:i}, s:b}", "request", "close", "session", SESSION,
+		      "fields", "reason", "exit", "exit_code", 3, "untouched", 1),
+	    NULL);
+	ask(w,
+	    json_pack("{s:s, s:s, s:i, s:i}", "request", "exec", "session", SESSION, "exec", 1,
+		      "cgroup", 777),
+	    NULL);
+	json_t *known = expect_reply(w, "execed"); /* and nothing before it */
+	assert_int_equal(json_integer_value(json_object_get(known, "errno")), EEXIST);
+	json_decref(known);
+	put_exits(w, 5);
+
+	while ((n = read(command[1], block, size)) > 0)
+		received += n;
+	close(command[1]);
+	assert_int_equal(received, size);
+	json_t *closing = expect_reply(w, "closing");
+	const json_t *verdict = json_object_get(closing, "verdict");
+	assert_int_equal(json_integer_value(json_object_get(verdict, "exit_code")), 3);
+	json_t *closed = expect_reply(w, "closed");
+	assert_true(json_equal(verdict, json_object_get(closed, "verdict")));
+	expect_counts(closed, "process", 5, 5, 0);
+
+	read_journal(w, FIELD_reason);
+	const struct event *end = &w->events[w->count - 1];
+	assert_int_equal(end->kind, EVENT_session_end);
+	assert_int_equal(count_kind(w, EVENT_exec_end), 1);
+	assert_int_equal(count_kind(w, EVENT_process_exit), 5);
+	assert_int_equal(event_u64(end, FIELD_stdout_total, 0), size);
+	assert_int_equal(json_integer_value(json_object_get(closed, "records")), w->count);
+	json_decref(closing);
+	json_decref(closed);
+}
+
 /* Send @size bytes through a command's output; the closing totals. */
 static json_t *pass_output(struct recorder_world *w, size_t size)
 {
@@ -481,19 +537,13 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(records_a_session),
-		TEST(begins_with_the_session),
-		TEST(keeps_output_up_to_the_cap),
-		TEST(keeps_sizes_of_output),
-		TEST(keeps_no_output),
-		TEST(keeps_sizes_of_output),
-		TEST(stops_output_past_its_limit),
-		TEST(counts_what_is_lost),
-		TEST(seals_when_vitrined_is_gone),
-		TEST(waits_for_the_disk),
-		TEST(says_what_could_not_be_written),
-		TEST(refuses_what_is_wrong),
-		TEST(drops_what_makes_it_dangerous),
+		TEST(records_a_session),       TEST(the_end_waits_for_the_last_command),
+		TEST(begins_with_the_session), TEST(keeps_output_up_to_the_cap),
+		TEST(keeps_sizes_of_output),   TEST(keeps_no_output),
+		TEST(keeps_sizes_of_output),   TEST(stops_output_past_its_limit),
+		TEST(counts_what_is_lost),     TEST(seals_when_vitrined_is_gone),
+		TEST(waits_for_the_disk),      TEST(says_what_could_not_be_written),
+		TEST(refuses_what_is_wrong),   TEST(drops_what_makes_it_dangerous),
 	};
 
 	/* The file systems that are mounted here are nobody else's. */

@@ -9,6 +9,7 @@
 #include "../../supervisor/grant.h"
 
 #include "../../supervisor/record/jansson_cleanup.h"
+#include "../../supervisor/redact/redact.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -73,6 +74,9 @@ static int set_up(void **state)
 	b->host.recorder_uid = geteuid();
 	b->host.recorder_gid = getegid();
 	b->host.config.state = b->dir;
+	b->host.common_fields = session_common_fields(&b->host);
+	assert_non_null(b->host.common_fields);
+	assert_int_equal(redactor_new(b->host.key, NULL, NULL, 0, &b->host.redactor), 0);
 	assert_true(sd_event_new(&b->host.loop) >= 0);
 	/* The loop keeps the timerfd that the first timer makes. */
 	sd_event_source *timer = NULL;
@@ -128,6 +132,8 @@ static int tear_down(void **state)
 	remove_sessions(b);
 	sd_event_unref(b->host.loop);
 	metrics_page_free(&b->host.in_hand);
+	json_decref(b->host.common_fields);
+	redactor_free(b->host.redactor);
 	close(b->host.sessions_fd);
 	close(fake.status_fd);
 	assert_int_equal(rmdir(b->dir), 0);

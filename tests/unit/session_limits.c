@@ -78,7 +78,7 @@ static void time_that_is_up_ends_it(void **state)
 	hear(b, RECORDER_OPENED, 0);
 	hear(b, RECORDER_EXECED, 0);
 	assert_true(sd_event_run(b->host.loop, 1000000) > 0);
-	assert_non_null(strstr(fake.calls, "exec limit kill exec.end"));
+	assert_non_null(strstr(fake.calls, "exec limit end exec.end-last "));
 	hear(b, RECORDER_EXEC_CLOSED, 0);
 	hear(b, RECORDER_CLOSED, 0);
 	assert_string_equal(end_reason(), "timeout");

@@ -255,8 +255,45 @@ static void a_device_that_is_no_stream_is_refused(void **state)
 	int another_each_time[3] = {null, master, null}, no_terminal[3] = {null, fuse, null};
 
 	assert_int_equal(open_streams(another_each_time, &s, &f), -ENXIO);
-	if (fuse >= 0)
+	if (fuse >= 0) {
 		assert_int_equal(open_streams(no_terminal, &s, &f), -EINVAL);
+		assert_non_null(strstr(f.text, "put a pipe between"));
+	}
+}
+
+/* As one that is nobody's finds it. */
+static int try_exclusive(const int fds[3])
+{
+	struct streams s;
+	struct fault f = {0};
+
+	if (setgid(65534) < 0 || setuid(65534) < 0)
+		return 1;
+	if (streams_open(
+		    &(struct streams_options){.client = {fds[0], fds[1], fds[2]}, .owner = 65534},
+		    &s, &f) != -EBUSY)
+		return 2;
+	return strstr(f.text, "put a pipe between") ? 0 : 3;
+}
+
+static void a_terminal_that_can_be_open_once_only_names_the_mend(void **state)
+{
+	(void)state;
+	int master, line, status;
+	char name[64];
+	cleanup(close_fd) int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (geteuid() != 0)
+		skip();
+	open_pty(&master, &line, name);
+	assert_int_equal(fchmod(line, 0666), 0);
+	assert_int_equal(ioctl(line, TIOCEXCL), 0);
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(try_exclusive((const int[]){null, line, null}));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	close(line), close(master);
 }
 
 /* /proc/PID/mem is a file whose bytes another process can keep back. */
@@ -306,6 +343,7 @@ int main(void)
 		cmocka_unit_test(a_terminal_that_is_another_one_to_us_is_refused),
 		cmocka_unit_test(a_terminal_that_was_taken_away_is_refused),
 		cmocka_unit_test(a_device_that_is_no_stream_is_refused),
+		cmocka_unit_test(a_terminal_that_can_be_open_once_only_names_the_mend),
 		cmocka_unit_test(a_file_of_a_process_is_roots_alone),
 		cmocka_unit_test(a_pipe_without_a_reader_is_taken),
 	};
