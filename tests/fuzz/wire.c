@@ -80,7 +80,7 @@ static void feed(struct account *account, struct join *join, const uint8_t *data
 		if (account_record(account, record.head) == 0)
 			join_record(join, &record, position);
 		if (position % 3 == 0) {
-			join_settle(join);
+			join_settle(join, position);
 			account_settle(account);
 		}
 	}
