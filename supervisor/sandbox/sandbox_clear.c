@@ -56,7 +56,6 @@ void sandbox_clear(struct sandbox *s)
 		s->made_cgroup = false;
 	}
 	cleanup_close_fd(&s->info.workspace_fd);
-	s->info.workspace_fd = -1;
 	crash_point();
 	limits_close(&s->limits, s->id);
 	if (s->has_limited_exec)
