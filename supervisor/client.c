@@ -89,19 +89,24 @@ static void tell_ended(void *context, const char *id, const json_t *verdict, int
 				 "verdict", verdict, "status", status, "error", error));
 }
 
-/* One too many is told so at once, and can come again. */
+/* One too many is told so at once, and can come again. What was told to have ended is none any
+ * more, although its record may still be sealed. */
 static int check_capacity(const struct client *c, const struct grant *g, struct fault *f)
 {
 	const struct host *h = c->host;
-	uint64_t own = 0;
+	uint64_t all = 0, own = 0;
 
-	if (h->session_count >= h->config.sessions_max)
+	for (struct session *s = h->sessions; s; s = session_next(s)) {
+		if (session_has_ended(s))
+			continue;
+		all++;
+		own += session_asker(s) == c->who.uid;
+	}
+	if (all >= h->config.sessions_max)
 		return fault_set(f, -EBUSY, "capacity",
-				 "%zu sessions are alive, as many as this vitrined takes "
+				 "%" PRIu64 " sessions are alive, as many as this vitrined takes "
 				 "(sessions_max)",
-				 h->session_count);
-	for (struct session *s = h->sessions; g->row && s; s = session_next(s))
-		own += session_asker(s) == c->who.uid && !session_has_ended(s);
+				 all);
 	return g->row && own >= g->sessions
 		       ? fault_set(f, -EBUSY, "capacity",
 				   "%" PRIu64

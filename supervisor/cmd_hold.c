@@ -102,9 +102,10 @@ static int change(const struct hold_options *o, struct clerk *clerk, int state_f
 	int r = store_find(state_fd, what, &m, &dir_fd);
 
 	if (r < 0)
-		return fail(what, r == -ENOENT	   ? "there is no such record"
-				  : r == -ENOTUNIQ ? "it is the beginning of more than one id"
-						   : strerror(-r));
+		return fail(what, r == -ENOENT ? "there is no such record"
+				  : r == -ENOTUNIQ
+					  ? "more than one is called that; give more of its id"
+					  : strerror(-r));
 	memcpy(id, m.id, sizeof(id));
 	manifest_free(&m);
 	if (acts_is_held(clerk_acts(clerk), id) == add)
@@ -183,7 +184,7 @@ const struct command command_hold = {
 		"A record that is held is not removed by 'vitrine retention' or vitrined, whatever its age and the room that there is. "
 		"add and rm write an act to <state>/acts that the ledger of the host signs: who, when and why; ls prints what is held "
 		"now. If the act of a hold is gone or was changed, nothing is removed at all.\n\n"
-		"SESSION is an id, a unique beginning of one (4 digits or more), a name (the newest of that name) or 'last'.",
+		"SESSION is an id, a unique beginning of one (4 digits or more), a name (the newest of that name, unless two are alive) or 'last'.",
 	.sections = (const struct command_section[]){
 		{"EXIT STATUS", "0, 1 when it could not be done, 2 for a bad command line."},
 		{"EXAMPLES", "  vitrine hold add 3f9c2d1e8b7a --why 'incident 4711, legal'"},

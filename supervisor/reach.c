@@ -27,9 +27,10 @@ static int find_session(const char *state, const char *what, struct manifest *re
 	if (r == 0)
 		return 0;
 	return fault_set(f, r, "no_session", "%s: %s", what,
-			 r == -ENOENT	  ? "no such session"
-			 : r == -ENOTUNIQ ? "more than one session begins so"
-					  : strerror(-r));
+			 r == -ENOENT ? "no such session"
+			 : r == -ENOTUNIQ
+				 ? "more than one session is called that; give more of its id"
+				 : strerror(-r));
 }
 
 int reach_ask(int socket, json_t *message, json_t **ret_answer, struct fault *f)
@@ -96,7 +97,7 @@ static int find_listed(const json_t *list, const char *what, struct manifest *m,
 	}
 	if (count != 1)
 		return fault_set(f, -ENOENT, "no_session", "%s: %s", what,
-				 count ? "more than one session begins so"
+				 count ? "more than one session is called that; give more of its id"
 				       : "no session of yours that is alive");
 	snprintf(m->id, sizeof(m->id), "%s", found);
 	return 0;

@@ -356,6 +356,11 @@ static int refuse_one_more(const struct session *s, struct fault *f)
 			 INIT_COMMANDS_MAX, s->manifest.id);
 }
 
+static bool is_root(const struct session_exec *x)
+{
+	return strcmp(x->request->user, "root") == 0;
+}
+
 int exec_tell(struct session_exec *x, struct fault *f)
 {
 	struct session *s = x->session;
@@ -371,7 +376,7 @@ int exec_tell(struct session_exec *x, struct fault *f)
 	if (r < 0)
 		return r;
 	/* The recorder knows the first one from the opening on, others when it has said so. */
-	r = x == s->main ? sandbox_begin_exec(s->sandbox, x->number) : 0;
+	r = x == s->main ? sandbox_begin_exec(s->sandbox, x->number, is_root(x)) : 0;
 	if (r < 0)
 		return fault_set(f, r, "sandbox", "sandbox: %s", strerror(-r));
 	const struct recorder_command command = {
@@ -395,7 +400,7 @@ static int start_command(struct session_exec *x)
 		.argv = (const char *const *)r->argv,
 		.env = env,
 		.cwd = r->cwd,
-		.as_root = strcmp(r->user, "root") == 0,
+		.as_root = is_root(x),
 		.stdin_fd = x->streams.session[0],
 		.stdout_fd = x->streams.session[1],
 		.stderr_fd = x->streams.session[2],

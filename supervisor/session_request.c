@@ -8,6 +8,7 @@
 #include "grant.h"
 #include "passed.h"
 #include "record/jansson_cleanup.h"
+#include "record/store.h"
 #include "text_list.h"
 
 #include <errno.h>
@@ -112,7 +113,8 @@ static bool is_name(const char *text)
 	size_t length =
 		strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
 
-	return length > 0 && length <= 64 && !text[length] && strcmp(text, "last") != 0;
+	return length > 0 && length <= 64 && !text[length] && strcmp(text, "last") != 0 &&
+	       !session_id_is_valid(text);
 }
 
 static int read_name(const json_t *body, struct session_request *r, struct fault *f)
@@ -123,7 +125,8 @@ static int read_name(const json_t *body, struct session_request *r, struct fault
 		return 0;
 	if (!json_is_string(name) || !is_name(json_string_value(name)))
 		return refuse(f, "name",
-			      "1 to 64 letters, digits, '.', '_' and '-', but not \"last\"");
+			      "1 to 64 letters, digits, '.', '_' and '-', but not \"last\", and "
+			      "not the id of a session");
 	r->name = strdup(json_string_value(name));
 	return r->name ? 0 : fault_set(f, -ENOMEM, "no_memory", "out of memory");
 }

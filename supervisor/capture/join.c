@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define HOLDS 16
-#define PATIENCE_DRAINS 2
+#define PATIENCE_NS 1000000000ull
 #define KEEP_ROOM (256 * 1024) /* what a tail may keep of its memory for the next record */
 
 struct tail {
@@ -23,7 +23,6 @@ struct tail {
 struct hold {
 	bool used;
 	uint64_t position;
-	uint64_t drain;
 	uint64_t copy[WIRE_LENGTH_MAX / sizeof(uint64_t)]; /* of the record, aligned as it was */
 	struct wire_record record;
 	struct tail tails[WIRE_TAILS_MAX];
@@ -32,7 +31,6 @@ struct hold {
 
 struct join {
 	struct join_options options;
-	uint64_t drain;
 	size_t room; /* of all tails together */
 	struct hold *holds[HOLDS];
 	size_t used;
@@ -292,14 +290,12 @@ int join_record(struct join *j, const struct wire_record *record, uint64_t posit
 		return r;
 	hold_record(h, record);
 	h->position = position;
-	h->drain = j->drain;
 	return 0;
 }
 
-int join_settle(struct join *j)
+int join_settle(struct join *j, uint64_t boot_ns)
 {
-	j->drain++;
-	for (struct hold *h = oldest(j); h && j->drain - h->drain >= PATIENCE_DRAINS;
+	for (struct hold *h = oldest(j); h && boot_ns >= head_of(h)->boot_ns + PATIENCE_NS;
 	     h = oldest(j)) {
 		int r = pass(j, h, false);
 		if (r < 0)

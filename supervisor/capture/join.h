@@ -3,7 +3,7 @@
  *
  * A record with WIRE_FLAG_CONTINUED is held until its last chunk (one without that flag) is there,
  * or until it cannot come any more: another record of the same class and CPU with a later number
- * came, or two drains went by. Then it is passed on with what there is, and `missing` says what is
+ * came, or a second went by. Then it is passed on with what there is, and `missing` says what is
  * not. Bytes behind a lost chunk are dropped: a value is kept up to its first hole.
  *
  * A chunk says with `offset` where in the whole value it belongs. One whose record is not there is
@@ -38,8 +38,12 @@ void join_free(struct join *j);
 /* Pass one record, which begins at @position in the ring. 0 or -errno. */
 int join_record(struct join *j, const struct wire_record *record, uint64_t position);
 
-/* The end of a drain: what has waited too long is passed on. */
-int join_settle(struct join *j);
+/*
+ * The end of a drain, at @boot_ns: what has waited too long is passed on. That is for time to say and
+ * not for drains: who writes the rest may be held up by interrupts, or its processor by the host,
+ * while several drains go by.
+ */
+int join_settle(struct join *j, uint64_t boot_ns);
 
 /* Pass on all that is held. */
 int join_flush(struct join *j);

@@ -229,7 +229,7 @@ static bool drain(struct recording *r)
 	capture_take_names(r->capture);
 	int e = drain_up_to(r, limit, &state);
 	if (e == 0 && !r->waiting_since)
-		e = join_settle(r->join);
+		e = join_settle(r->join, clock_ns(CLOCK_BOOTTIME));
 	if (e == 0 && !r->waiting_since)
 		account_settle(r->account);
 	commit(r);

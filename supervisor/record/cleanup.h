@@ -24,10 +24,12 @@
 		taken_;                                                                            \
 	})
 
+/* Twice is once: the number may be somebody else's by then. */
 static inline void cleanup_close_fd(int *fd)
 {
 	if (*fd >= 0)
 		close(*fd);
+	*fd = -1;
 }
 
 static inline void cleanup_free(void *pointer)

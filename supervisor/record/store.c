@@ -139,29 +139,49 @@ int store_list(int state_fd, struct manifest **ret_list, size_t *ret_count, size
 	return 0;
 }
 
-/* The session that @what means. -ENOENT or -ENOTUNIQ. */
+/* Those of a name: the newest, and how many of them are alive. */
+struct named {
+	const char *id;
+	size_t alive;
+};
+
+static struct named find_named(const struct list *list, const char *name)
+{
+	struct named found = {0};
+
+	for (size_t i = 0; i < list->count; i++) {
+		const struct manifest *m = &list->items[i];
+
+		if (!m->name || strcmp(m->name, name) != 0)
+			continue;
+		found.id = m->id;
+		found.alive += m->state == SESSION_RUNNING;
+	}
+	return found;
+}
+
+/* The session that @what means. -ENOENT or -ENOTUNIQ: names are chosen by who starts a session, so
+ * none may stand for another one that is meant. */
 static int choose(const struct list *list, const char *what, const char **ret_id)
 {
-	const char *by_prefix = NULL, *by_name = NULL;
+	const struct named named = find_named(list, what);
+	const char *by_prefix = NULL;
 	size_t length = strlen(what), prefixes = 0;
 
 	if (!strcmp(what, "last") && list->count) {
 		*ret_id = list->items[list->count - 1].id;
 		return 0;
 	}
-	for (size_t i = 0; i < list->count; i++) {
-		const struct manifest *m = &list->items[i];
-
-		if (length >= PREFIX_LEAST && !strncmp(m->id, what, length)) {
-			by_prefix = m->id;
+	for (size_t i = 0; length >= PREFIX_LEAST && i < list->count; i++)
+		if (!strncmp(list->items[i].id, what, length)) {
+			by_prefix = list->items[i].id;
 			prefixes++;
 		}
-		if (m->name && !strcmp(m->name, what))
-			by_name = m->id;
-	}
-	if (prefixes != 1 && !by_name)
-		return prefixes ? -ENOTUNIQ : -ENOENT;
-	*ret_id = prefixes == 1 ? by_prefix : by_name;
+	if (prefixes > 1 || named.alive > 1 || (prefixes && named.id && named.id != by_prefix))
+		return -ENOTUNIQ;
+	if (!prefixes && !named.id)
+		return -ENOENT;
+	*ret_id = prefixes ? by_prefix : named.id;
 	return 0;
 }
 

@@ -79,6 +79,7 @@ void store_list_free(struct manifest *list, size_t count);
 /*
  * Find a session by id, unique prefix of an id (4 digits or more), name (the newest of that name)
  * or "last". On success @ret_dir_fd is an open directory that the caller closes. -ENOENT: none;
- * -ENOTUNIQ: more than one; -EBADMSG: it has no readable manifest.
+ * -ENOTUNIQ: more than one, also two that are alive and share a name; -EBADMSG: it has no readable
+ * manifest.
  */
 int store_find(int state_fd, const char *what, struct manifest *ret_manifest, int *ret_dir_fd);

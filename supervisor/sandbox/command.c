@@ -13,7 +13,6 @@
 
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/capability.h>
 #include <linux/close_range.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -113,17 +112,6 @@ static int start_session(void)
 	return 0;
 }
 
-static int set_capabilities(uint64_t kept)
-{
-	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[2] = {
-		{.effective = (uint32_t)kept, .permitted = (uint32_t)kept},
-		{.effective = (uint32_t)(kept >> 32), .permitted = (uint32_t)(kept >> 32)},
-	};
-
-	return syscall(SYS_capset, &head, data) < 0 ? -errno : 0;
-}
-
 static int become_user(bool as_root)
 {
 	uint64_t kept = as_root ? ROOT_CAPABILITIES : 0;
@@ -134,7 +122,7 @@ static int become_user(bool as_root)
 			return -errno;
 	if (setgroups(0, NULL) < 0 || setresgid(id, id, id) < 0 || setresuid(id, id, id) < 0)
 		return -errno;
-	int r = set_capabilities(kept);
+	int r = capabilities_keep(kept);
 
 	/* Of the same user as commands before it, it is none of theirs until it executes, whatever
 	 * the host's fs.suid_dumpable says of who has changed its user. */
@@ -216,13 +204,17 @@ static int set_limit(int resource, rlim_t value)
 	return setrlimit(resource, &limit) < 0 ? -errno : 0;
 }
 
+static void cap_limits(void)
+{
+	for (size_t i = 0; i < sizeof(caps) / sizeof(caps[0]); i++)
+		cap_limit(caps[i].resource, caps[i].soft, caps[i].hard);
+}
+
 /* Lowering is always allowed; what was asked for has to be had exactly. */
 static int set_limits(const struct init_request *request)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < sizeof(caps) / sizeof(caps[0]); i++)
-		cap_limit(caps[i].resource, caps[i].soft, caps[i].hard);
 	if (request->files)
 		r = set_limit(RLIMIT_NOFILE, request->files);
 	else
@@ -248,16 +240,35 @@ static int enter_cgroups(const int *tasks, size_t count)
 	return 0;
 }
 
-static int become_command(const struct init_request *request, const struct payload *payload,
-			  int *streams, const struct sock_fprog *filter, int words,
-			  unsigned *ret_step)
+/* What is not asked for with the command itself. */
+static int prepare(const struct init_request *request, const struct message_fds *cgroups,
+		   const struct sock_fprog *filter, unsigned *ret_step)
 {
-	*ret_step = SETUP_identity;
-	int r = become_user(request->as_root);
+	*ret_step = SETUP_limits;
+	int r = enter_cgroups(cgroups->fd + INIT_BEGIN_CGROUPS,
+			      cgroups->count - INIT_BEGIN_CGROUPS);
 	if (r < 0)
 		return r;
+	cap_limits();
+	*ret_step = SETUP_start;
+	r = start_session();
+	if (r < 0)
+		return r;
+	*ret_step = SETUP_identity;
+	r = become_user(request->as_root);
+	if (r < 0)
+		return r;
+	*ret_step = SETUP_filter;
+	return request->filter_last ? 0 : load_filter(filter);
+}
+
+/* @late is the filter if it comes last, else NULL. */
+static int become_command(const struct init_request *request, const struct payload *payload,
+			  int *streams, const struct sock_fprog *late, int words,
+			  unsigned *ret_step)
+{
 	*ret_step = SETUP_terminal;
-	r = request->tty ? make_terminal(request, words, streams) : 0;
+	int r = request->tty ? make_terminal(request, words, streams) : 0;
 	if (r < 0)
 		return r;
 	*ret_step = SETUP_streams;
@@ -272,7 +283,7 @@ static int become_command(const struct init_request *request, const struct paylo
 	if (chdir(payload->cwd) < 0)
 		return -errno;
 	*ret_step = SETUP_filter;
-	r = load_filter(filter);
+	r = late ? load_filter(late) : 0;
 	if (r < 0)
 		return r;
 	*ret_step = SETUP_execute;
@@ -280,13 +291,14 @@ static int become_command(const struct init_request *request, const struct paylo
 }
 
 /* What it takes is init's to give; nobody else has the other end. */
-static int take_command(const struct sock_fprog *filter, int words, unsigned *ret_step)
+static int take_command(const struct sock_fprog *late, int words, unsigned *ret_step)
 {
 	cleanup(message_fds) struct message_fds fds = {.count = 0};
 	cleanup(payload) struct payload payload = {.cwd = "/"};
 	int streams[3] = {-1, -1, -1};
 	struct init_request request;
 
+	*ret_step = SETUP_start;
 	int r = message_receive(words, true, &request, sizeof(request), &fds);
 	if (r == 0 && fds.count != (size_t)(request.tty ? INIT_EXEC_STDIN : INIT_EXEC_COUNT))
 		r = -EBADMSG;
@@ -296,22 +308,17 @@ static int take_command(const struct sock_fprog *filter, int words, unsigned *re
 		return r;
 	if (!request.tty)
 		memcpy(streams, fds.fd + INIT_EXEC_STDIN, sizeof(streams));
-	return become_command(&request, &payload, streams, filter, words, ret_step);
+	return become_command(&request, &payload, streams, late, words, ret_step);
 }
 
-static _Noreturn void run(const struct message_fds *cgroups, const struct sock_fprog *filter,
-			  int words)
+static _Noreturn void run(const struct init_request *request, const struct message_fds *cgroups,
+			  const struct sock_fprog *filter, int words)
 {
-	struct command_word word = {.kind = COMMAND_FAILED, .step = SETUP_limits};
-	int r = enter_cgroups(cgroups->fd + INIT_BEGIN_CGROUPS,
-			      cgroups->count - INIT_BEGIN_CGROUPS);
+	struct command_word word = {.kind = COMMAND_FAILED};
+	int r = prepare(request, cgroups, filter, &word.step);
 
-	if (r == 0) {
-		word.step = SETUP_start;
-		r = start_session();
-	}
 	if (r == 0)
-		r = take_command(filter, words, &word.step);
+		r = take_command(request->filter_last ? filter : NULL, words, &word.step);
 	word.error = -r;
 	message_send(words, &word, sizeof(word), NULL, 0);
 	_exit(127);
@@ -319,8 +326,8 @@ static _Noreturn void run(const struct message_fds *cgroups, const struct sock_f
 
 /* ---- in init ---- */
 
-int command_begin(const struct message_fds *cgroups, const struct sock_fprog *filter,
-		  pid_t *ret_pid, int *ret_words)
+int command_begin(const struct init_request *request, const struct message_fds *cgroups,
+		  const struct sock_fprog *filter, pid_t *ret_pid, int *ret_words)
 {
 	int words[2];
 
@@ -336,7 +343,7 @@ int command_begin(const struct message_fds *cgroups, const struct sock_fprog *fi
 		return pid == -ENOENT || pid == -ENODEV ? -ECANCELED : pid;
 	if (pid == 0) {
 		cleanup_close_fd(&ours);
-		run(cgroups, filter, theirs);
+		run(request, cgroups, filter, theirs);
 	}
 	*ret_pid = pid;
 	*ret_words = take_fd(ours);

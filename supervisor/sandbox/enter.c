@@ -15,7 +15,6 @@
 
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/capability.h>
 #include <linux/keyctl.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -137,6 +136,9 @@ static int drop_capabilities(void)
 		if (!(INIT_CAPABILITIES >> c & 1) && prctl(PR_CAPBSET_DROP, c, 0, 0, 0) < 0)
 			r = -errno;
 	if (r != -EINVAL) /* of the one behind the last */
+		return r;
+	r = capabilities_keep(INIT_CAPABILITIES);
+	if (r < 0)
 		return r;
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : 0;
 }

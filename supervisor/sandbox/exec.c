@@ -62,9 +62,14 @@ int sandbox_limit_exec(struct sandbox *s, uint32_t exec, const struct sandbox_li
 	return r < 0 ? sandbox_fail(ret_error, SETUP_limits, r, "%s", why) : 0;
 }
 
-int sandbox_begin_exec(struct sandbox *s, uint32_t exec)
+int sandbox_begin_exec(struct sandbox *s, uint32_t exec, bool as_root)
 {
-	struct init_request request = {.kind = INIT_BEGIN, .exec = exec};
+	struct init_request request = {
+		.kind = INIT_BEGIN,
+		.exec = exec,
+		.as_root = as_root,
+		.filter_last = s->has_own_filter,
+	};
 	struct sandbox_exec *e = exec ? find_exec(s, exec) : NULL;
 	int fds[INIT_BEGIN_CGROUPS + SANDBOX_CONTROLLERS];
 
@@ -194,7 +199,6 @@ int sandbox_exec(struct sandbox *s, const struct sandbox_command *command,
 	struct init_request request = {
 		.kind = INIT_EXEC,
 		.exec = command->exec,
-		.as_root = command->as_root,
 		.tty = command->tty,
 		.columns = command->columns,
 		.rows = command->rows,
@@ -204,7 +208,7 @@ int sandbox_exec(struct sandbox *s, const struct sandbox_command *command,
 					   : s->limits.asked.file_size_bytes,
 	};
 	cleanup(close_fd) int payload = -1;
-	int r = sandbox_begin_exec(s, command->exec);
+	int r = sandbox_begin_exec(s, command->exec, command->as_root);
 	if (r == 0)
 		r = make_payload(command, &request, &payload);
 	if (r < 0)

@@ -73,7 +73,7 @@ static int begin_command(struct init *init, const struct init_request *request,
 	if (!c)
 		return refuse(request->exec, EAGAIN);
 
-	int r = command_begin(fds, &init->filter, &c->pid, &c->words);
+	int r = command_begin(request, fds, &init->filter, &c->pid, &c->words);
 	if (r < 0)
 		return refuse(request->exec, -r);
 	c->exec = request->exec;

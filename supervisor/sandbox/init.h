@@ -5,17 +5,16 @@
  */
 #pragma once
 
+#include "capabilities.h"
 #include "setup.h"
 
-#include <linux/capability.h>
 #include <stdint.h>
 
 #define INIT_NAME "vitrine-init"
 #define INIT_COMMANDS_MAX 64 /* alive at once */
 
-/* Of init, within the session's user namespace; all others are gone from its bounding set.
+/* Of init, within the session's user namespace; all others are gone, from its bounding set too.
  * SYS_ADMIN is for the cgroup namespace of each command. */
-#define CAPABILITY_BIT(capability) (1ull << (capability))
 #define INIT_CAPABILITIES                                                                          \
 	(CAPABILITY_BIT(CAP_CHOWN) | CAPABILITY_BIT(CAP_DAC_OVERRIDE) |                            \
 	 CAPABILITY_BIT(CAP_FOWNER) | CAPABILITY_BIT(CAP_FSETID) | CAPABILITY_BIT(CAP_SETUID) |    \
@@ -29,7 +28,8 @@ enum init_descriptor {
 
 enum init_request_kind {
 	INIT_DRESS,  /* the first, once: what this session has; descriptors: enum init_dress_fd */
-	INIT_BEGIN,  /* make the process of command exec; descriptors: enum init_begin_fd */
+	INIT_BEGIN,  /* make the process of command exec, as_root or not, with the filter or before
+		      * it gets it last;  descriptors: enum init_begin_fd */
 	INIT_EXEC,   /* what that process waits for; descriptors: enum init_exec_fd */
 	INIT_SIGNAL, /* to the first process of command exec */
 };
@@ -66,7 +66,9 @@ struct init_request {
 	uint32_t exec;
 	uint32_t flags; /* enum init_dress_flag */
 	int32_t signal;
-	uint32_t as_root;
+	uint32_t as_root;     /* BEGIN */
+	uint32_t filter_last; /* BEGIN: right before it executes. Another filter than the table's
+				 may refuse what comes before */
 	uint32_t tty;
 	uint16_t columns, rows;
 	uint32_t argc, envc;

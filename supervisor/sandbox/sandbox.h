@@ -190,11 +190,12 @@ int sandbox_limit_exec(struct sandbox *s, uint32_t exec, const struct sandbox_li
 		       struct sandbox_error *ret_error);
 
 /*
- * Have pid 1 make the process of a prepared command, which waits for what to execute; sandbox_exec
- * does that too where it was not done. The sensors have to watch the session by then: what
- * processes they saw no birth of does is the session's own. 0 or -errno.
+ * Have pid 1 make the process of a prepared command, which is the session's root or agent from then
+ * on and waits for what to execute; sandbox_exec does that too where it was not done. The sensors
+ * have to watch the session by then: what processes they saw no birth of does is the session's own.
+ * 0 or -errno.
  */
-int sandbox_begin_exec(struct sandbox *s, uint32_t exec);
+int sandbox_begin_exec(struct sandbox *s, uint32_t exec, bool as_root);
 
 /*
  * Ask pid 1 to start a prepared command; the answer comes as a status. With tty the master of a new

@@ -50,6 +50,7 @@ struct sandbox {
 	const struct cgroup_root *cgroups;
 	bool has_limited_exec;			  /* ever */
 	uint64_t ended_hits[SANDBOX_CONTROLLERS]; /* of limits of commands that are gone */
+	bool has_own_filter;			  /* its policy changes the table of calls */
 	bool made_cgroup, gone;
 	bool is_killed;		/* all of it	*/
 	bool has_others_mounts; /* beside the host's system */

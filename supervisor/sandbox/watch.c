@@ -7,8 +7,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/securebits.h>
 #include <stdlib.h>
 #include <sys/fanotify.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -24,28 +26,38 @@ static int mark(int fd, int mount_fd, uint64_t mask)
 	return 0;
 }
 
-/* The kernel charges the real user id, which is otherwise of no use to root: that of this thread
- * alone. */
-static int become(uid_t real)
+static int become(uid_t effective)
 {
-	return syscall(SYS_setresuid, real, -1, -1) < 0 ? -errno : 0;
+	return syscall(SYS_setresuid, -1, effective, -1) < 0 ? -errno : 0;
 }
 
-static int open_group(uid_t uid)
+static int new_group(void)
 {
-	uid_t before = getuid();
-	int r = become(uid);
-
-	if (r < 0)
-		return r;
 	int fd = fanotify_init(GROUP | FAN_REPORT_FID | FAN_REPORT_TARGET_FID,
 			       O_RDONLY | O_LARGEFILE | O_CLOEXEC);
+
 	if (fd < 0 && errno == EINVAL)
 		fd = fanotify_init(GROUP, O_RDONLY | O_LARGEFILE | O_CLOEXEC);
-	int error = errno;
-	if (become(before) < 0)
-		abort(); /* as somebody else nothing more may be done */
-	return fd < 0 ? -error : fd;
+	return fd < 0 ? -errno : fd;
+}
+
+/*
+ * The kernel charges the effective user, who may have no more than fs.fanotify.max_user_groups: so
+ * each session's own is charged, by this thread alone, which keeps its capabilities.
+ */
+static int open_group(uid_t uid)
+{
+	unsigned long bits = (unsigned long)prctl(PR_GET_SECUREBITS);
+	uid_t before = geteuid();
+
+	if (prctl(PR_SET_SECUREBITS, bits | SECBIT_NO_SETUID_FIXUP) < 0)
+		return -errno;
+	int r = become(uid);
+	int fd = r < 0 ? r : new_group();
+	/* As somebody else nothing more may be done. */
+	if ((r == 0 && become(before) < 0) || prctl(PR_SET_SECUREBITS, bits) < 0)
+		abort();
+	return fd;
 }
 
 int watch_open(int mount_fd, uid_t uid, int *ret_fanotify_fd)

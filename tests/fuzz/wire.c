@@ -19,19 +19,18 @@ struct world {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static int no_numbers(void *context, enum wire_class class, uint64_t *ret_values)
+static int no_numbers(void *context, uint64_t *ret_values)
 {
 	(void)context;
-	(void)class;
-	memset(ret_values, 0, CPUS * sizeof(*ret_values));
+	memset(ret_values, 0, WIRE_CLASS_COUNT * CPUS * sizeof(*ret_values));
 	return 0;
 }
 
-static int no_losses(void *context, enum wire_class class, enum loss_reason reason,
-		     uint64_t *ret_values)
+static int no_losses(void *context, uint64_t *ret_values)
 {
-	(void)reason;
-	return no_numbers(context, class, ret_values);
+	(void)context;
+	memset(ret_values, 0, WIRE_CLASS_COUNT * LOSS_REASON_COUNT * CPUS * sizeof(*ret_values));
+	return 0;
 }
 
 static int on_gap(void *context, const struct account_gap *gap)
@@ -81,7 +80,7 @@ static void feed(struct account *account, struct join *join, const uint8_t *data
 		if (account_record(account, record.head) == 0)
 			join_record(join, &record, position);
 		if (position % 3 == 0) {
-			join_settle(join);
+			join_settle(join, position);
 			account_settle(account);
 		}
 	}

@@ -52,6 +52,7 @@ alive() {
 	"$bin/vitrine" ps --state "$state" --json | grep -o '"running"' | wc -l
 }
 check "$many are alive at once" settled "$many" alive
+is 'and the kernel names the files of each' "$many" "$(find "/proc/$daemon/fd" -lname '*fanotify*' | wc -l)"
 init=0
 for pid in $(pgrep -P "$launcher"); do
 	init=$((init + $(private_kb "$pid")))

@@ -254,6 +254,23 @@ static void init_is_the_sealed_one(void **state)
 	assert_int_equal(read(environ_fd, target, sizeof(target)), 0);
 }
 
+/* What it may still do, and no exec gives back. */
+static void init_has_few_capabilities(void **state)
+{
+	static const char few[] = "CapInh:\t0000000000000000\nCapPrm:\t00000000002001fb\n"
+				  "CapEff:\t00000000002001fb\nCapBnd:\t00000000002001fb\n"
+				  "CapAmb:\t0000000000000000\nNoNewPrivs:\t1\n";
+	char path[64], text[4096];
+
+	(void)state;
+	snprintf(path, sizeof(path), "/proc/%d/status", sandbox_info(shared)->init_pid);
+	cleanup(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = read(fd, text, sizeof(text) - 1);
+	assert_true(n > 0);
+	text[n] = 0;
+	assert_non_null(strstr(text, few));
+}
+
 /* tmpfs has idmapped mounts since 6.3. */
 static bool can_be_workspace(struct enclosure *e, const char *dir)
 {
@@ -369,6 +386,7 @@ int main(void)
 		cmocka_unit_test(etc_holds_what_all_may_read),
 		cmocka_unit_test(others_are_not_seen),
 		cmocka_unit_test(init_is_the_sealed_one),
+		cmocka_unit_test(init_has_few_capabilities),
 		cmocka_unit_test(the_workspace_keeps_its_owner),
 		cmocka_unit_test(names_are_watched),
 	};

@@ -182,9 +182,9 @@ int sandbox_prepare_exec(struct sandbox *s, uint32_t exec, uint64_t *ret_cgroup)
 	return call("prepare");
 }
 
-int sandbox_begin_exec(struct sandbox *s, uint32_t exec)
+int sandbox_begin_exec(struct sandbox *s, uint32_t exec, bool as_root)
 {
-	(void)s, (void)exec;
+	(void)s, (void)exec, (void)as_root;
 	return call("begin");
 }
 

@@ -2,6 +2,9 @@
  * ends. */
 #include "enclosure.h"
 
+#include "../../supervisor/sandbox/mount.h"
+#include "../../supervisor/sandbox/watch.h"
+
 #include <sys/prctl.h>
 
 static void leaves_no_trace(void **state)
@@ -34,6 +37,25 @@ static void does_not_grow(void **state)
 	}
 
 	assert_no_more_than(e, &before);
+}
+
+/* More than one user may have, root included. */
+static void as_many_are_watched_as_there_are(void **state)
+{
+	const struct mount_option none[] = {{NULL, NULL}};
+	int mount_fd = -1, groups[300];
+	uid_t before = geteuid();
+
+	(void)state;
+	assert_int_equal(mount_detached("tmpfs", none, 0, &mount_fd), 0);
+	for (size_t i = 0; i < COUNT(groups); i++)
+		assert_int_equal(watch_open(mount_fd, sandbox_uid_base((uint32_t)i), &groups[i]),
+				 0);
+	assert_int_equal(geteuid(), before);
+	assert_int_equal(prctl(PR_GET_SECUREBITS), 0);
+	for (size_t i = 0; i < COUNT(groups); i++)
+		close(groups[i]);
+	close(mount_fd);
 }
 
 static void many_live_side_by_side(void **state)
@@ -327,6 +349,7 @@ int main(void)
 		cmocka_unit_test(leaves_no_trace),
 		cmocka_unit_test(does_not_grow),
 		cmocka_unit_test(many_live_side_by_side),
+		cmocka_unit_test(as_many_are_watched_as_there_are),
 		cmocka_unit_test(refuses_bad_options),
 		cmocka_unit_test(refuses_bad_workspaces),
 		cmocka_unit_test(refuses_a_template_without_ids),

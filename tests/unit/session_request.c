@@ -114,6 +114,7 @@ static void refuses_with_the_name_of_what_is_wrong(void **state)
 		{"{\"command\": [{\"b64\": \"YQBi\"}]}", "NUL"},
 		{"{\"command\": [\"a\"], \"name\": \"a b\"}", "name"},
 		{"{\"command\": [\"a\"], \"name\": \"last\"}", "name"},
+		{"{\"command\": [\"a\"], \"name\": \"0123456789ab\"}", "name"},
 		{"{\"command\": [\"a\"], \"name\": \"\"}", "name"},
 		{"{\"command\": [\"a\"], \"name\": \"a\\nb\"}", "name"},
 		{"{\"command\": [\"a\"], \"name\": {\"b64\": \"YQ==\"}}", "name"},

@@ -39,15 +39,33 @@ static int open_below(int dir_fd, const char *name)
 	return fd;
 }
 
+static void put_manifest(const struct scratch *state, const struct manifest *m)
+{
+	cleanup(close_fd) int sessions = open_below(state->fd, "sessions");
+	cleanup(close_fd) int dir = open_below(sessions, m->id);
+
+	assert_int_equal(manifest_write(dir, m), 0);
+}
+
 /* Put session @id into the state directory. */
 static void put_session(const struct scratch *state, const char *id, const char *name,
 			uint64_t started_ns)
 {
-	cleanup(close_fd) int sessions = open_below(state->fd, "sessions");
-	cleanup(close_fd) int dir = open_below(sessions, id);
+	const struct manifest m = sample_manifest(id, name, started_ns);
+
+	put_manifest(state, &m);
+}
+
+static void put_ended(const struct scratch *state, const char *id, const char *name,
+		      uint64_t started_ns)
+{
 	struct manifest m = sample_manifest(id, name, started_ns);
 
-	assert_int_equal(manifest_write(dir, &m), 0);
+	m.state = SESSION_ENDED;
+	m.reason = "exit";
+	m.exit_code = 0;
+	m.ended_ns = started_ns + 1;
+	put_manifest(state, &m);
 }
 
 static void what_is_written_is_read(void **state)
@@ -245,8 +263,10 @@ static void a_session_is_found(void **state)
 		{"abcd", "", -ENOTUNIQ},
 		{"abc", "", -ENOENT},
 		{"last", "123400000000", 0},
-		{"build", "abcd11111111", 0},	     /* the newest of that name */
-		{"1234", "123400000000", 0},	     /* a prefix before a name */
+		{"build", "abcd11111111", 0}, /* the newest of that name */
+		{"twins", "", -ENOTUNIQ},     /* two are alive */
+		{"1234", "", -ENOTUNIQ},      /* a prefix of one, the name of another */
+		{"12340", "123400000000", 0},
 		{"feedfeedfeed", "abcd22222222", 0}, /* looks like an id, is a name */
 		{"beef", "", -ENOENT},
 		{"000000000000", "", -ENOENT},
@@ -259,10 +279,12 @@ static void a_session_is_found(void **state)
 
 	(void)state;
 	assert_int_equal(find(&s, "last", id), -ENOENT);
-	put_session(&s, "abcd00000000", "build", 100);
+	put_ended(&s, "abcd00000000", "build", 100);
 	put_session(&s, "abcd11111111", "build", 300);
 	put_session(&s, "abcd22222222", "feedfeedfeed", 200);
 	put_session(&s, "999900000000", "1234", 350);
+	put_session(&s, "999911111111", "twins", 360);
+	put_session(&s, "999922222222", "twins", 370);
 	put_session(&s, "123400000000", NULL, 400);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		assert_int_equal(find(&s, cases[i].what, id), cases[i].error);
