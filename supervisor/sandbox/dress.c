@@ -162,6 +162,7 @@ int sandbox_fit(struct sandbox *s, const struct sandbox_options *options,
 	r = make_filter(s, options);
 	if (r < 0)
 		return sandbox_fail(ret_error, SETUP_filter, r, "%s", "");
+	s->has_own_filter = s->filter_fd >= 0;
 	s->info.upper_bytes = options->upper_bytes ? options->upper_bytes : SESSION_UPPER_BYTES;
 	s->info.upper_inodes = options->upper_inodes ? options->upper_inodes : SESSION_UPPER_INODES;
 	s->secrets_fd = options->secrets_fd ? options->secrets_fd : -1;
@@ -215,6 +216,6 @@ int sandbox_hand_over(struct sandbox *s, struct sandbox_error *ret_error)
 	s->info.workspace_fd = take_fd(s->workspace.fd);
 	sandbox_source_close(&s->workspace);
 	cleanup_close_fd(&s->filter_fd);
-	s->filter_fd = s->secrets_fd = -1;
+	s->secrets_fd = -1;
 	return 0;
 }

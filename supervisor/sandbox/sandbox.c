@@ -320,7 +320,6 @@ static int begin(struct launcher *l, const struct cgroup_root *root,
 		return r;
 
 	s->skeleton = l->skeleton;
-	s->has_own_filter = m.filter_fd >= 0;
 	*ret_sandbox = take(s);
 	return 0;
 }

@@ -27,14 +27,11 @@ static void forget_launch(struct sandbox *s)
 		launcher_wait(s->launcher, &s->launch);
 	if (s->mapping.is_asked)
 		launcher_wait(s->launcher, &s->mapping);
-	for (size_t i = 0; i < LAUNCH_ANSWER_COUNT; i++) {
+	for (size_t i = 0; i < LAUNCH_ANSWER_COUNT; i++)
 		cleanup_close_fd(&s->launch.fds[i]);
-		s->launch.fds[i] = -1;
-	}
 	sandbox_source_close(&s->workspace);
 	sandbox_source_close(&s->template);
 	cleanup_close_fd(&s->filter_fd);
-	s->filter_fd = -1;
 }
 
 /* Those that are known go without a search, and while pid 1 dies; what is left is found. */
@@ -61,9 +58,7 @@ void sandbox_clear(struct sandbox *s)
 		remove_cgroups(s);
 		s->made_cgroup = false;
 	}
-	/* It is called again: by then the number is somebody else's. */
 	cleanup_close_fd(&s->info.workspace_fd);
-	s->info.workspace_fd = -1;
 	crash_point();
 	limits_close(&s->limits, s->id);
 	if (s->has_limited_exec)

@@ -92,7 +92,6 @@ bool stage_is_wanted(void)
 bool stage_make_ahead(void)
 {
 	cleanup_close_fd(&spare);
-	spare = -1;
 	spare_base = next;
 	if (make(next, -1, &spare) == 0)
 		return true;
