@@ -39,37 +39,6 @@ static void a_command_runs_and_ends(void **state)
 	manifest_free(&m);
 }
 
-/* What was made ahead is dressed; what cannot be is made anew, under the same id. */
-static void one_that_was_made_ahead_is_taken(void **state)
-{
-	struct bench *b = *state;
-	struct fault f;
-
-	fake.has_pool = true;
-	for (int fails = 0; fails < 2; fails++) {
-		fake.failing = fails ? "dress" : NULL;
-		fake.calls[0] = 0;
-		assert_int_equal(start(b, &f), 0);
-		assert_string_equal(b->session->manifest.id, "0123456789ab");
-		assert_int_equal(b->session->is_pooled, !fails);
-		assert_int_equal(fake.sandboxes, 1);
-		hear(b, RECORDER_OPENED, 0);
-		hear(b, RECORDER_EXECED, 0);
-		happen(b, SANDBOX_STARTED, 0, 0);
-		happen(b, SANDBOX_EXITED, 0, 0);
-		hear(b, RECORDER_EXEC_CLOSED, 0);
-		hear(b, RECORDER_CLOSED, 0);
-		assert_string_equal(end_reason(), "exit");
-		assert_ptr_equal(
-			strstr(fake.calls, fails ? "lease dress create watch ring prepare "
-						 : "lease dress watch ring open session.start "
-						   "secret.give begin tell-exec sign "),
-			fake.calls);
-		remove_sessions(b);
-		nothing_is_left(b);
-	}
-}
-
 /* Twenty who kill it at once: it is killed once, and the first reason stays. */
 static void many_killers_are_one_end(void **state)
 {
@@ -592,7 +561,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_command_runs_and_ends),
-		TEST(one_that_was_made_ahead_is_taken),
 		TEST(many_killers_are_one_end),
 		TEST(every_step_of_the_set_up_is_unwound),
 		TEST(a_message_that_cannot_be_sent_ends_it),
