@@ -276,6 +276,7 @@ int session_start(struct host *h, struct session_request *request, const struct 
 	tell_recorder(s, fds);
 	crash_point();
 	session_sign(s);
+	session_follow_building(s);
 	*ret_session = s;
 	return 0;
 }

@@ -220,16 +220,14 @@ static int on_ready(sd_event_source *source, int fd, uint32_t events, void *cont
 /* One that was made ahead has mostly been dressed by now. */
 void session_follow_building(struct session *s)
 {
+	if (s->is_bare)
+		return;
 	struct pollfd told = {.fd = sandbox_ready_fd(s->sandbox), .events = POLLIN};
-
 	if (poll(&told, 1, 0) == 1) {
 		take_ready(s);
 		return;
 	}
-	int r = told.fd < 0 ? 0
-			    : sd_event_add_io(s->host->loop, &s->building, told.fd, EPOLLIN,
-					      on_ready, s);
-
+	int r = sd_event_add_io(s->host->loop, &s->building, told.fd, EPOLLIN, on_ready, s);
 	if (r < 0)
 		session_decide_failed(s, "sandbox", r, NULL);
 }
@@ -520,6 +518,5 @@ int session_open_record(struct session *s)
 	if (r < 0)
 		return r;
 	s->is_signed = key != NULL;
-	session_follow_building(s);
 	return 0;
 }

@@ -66,6 +66,7 @@ static int set_up(void **state)
 	json_decref(fake.session_end);
 	memset(&fake, 0, sizeof(fake));
 	fake.status_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	fake.ready_fd = eventfd(1, EFD_CLOEXEC);
 	strcpy(b->dir, "/tmp/vitrine-session-XXXXXX");
 	assert_non_null(mkdtemp(b->dir));
 	b->host.metrics = &b->metrics;
@@ -136,6 +137,7 @@ static int tear_down(void **state)
 	redactor_free(b->host.redactor);
 	close(b->host.sessions_fd);
 	close(fake.status_fd);
+	close(fake.ready_fd);
 	assert_int_equal(rmdir(b->dir), 0);
 	free(b);
 	return 0;
