@@ -255,6 +255,18 @@ int recorder_exec(struct recorder *r, const char *session, const struct recorder
 			    &riders);
 }
 
+int recorder_start_exec(struct recorder *r, const char *session, uint32_t exec, json_t *fields,
+			int gate_fd)
+{
+	struct riders riders = {0};
+
+	ride(&riders, "gate", gate_fd);
+	return send_message(r,
+			    json_pack("{s:s, s:s, s:I, s:o}", "request", "exec.start", "session",
+				      session, "exec", (json_int_t)exec, "fields", fields),
+			    &riders);
+}
+
 int recorder_tty(struct recorder *r, const char *session, uint32_t exec, int master,
 		 const struct streams *s)
 {

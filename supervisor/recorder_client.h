@@ -77,6 +77,10 @@ struct recorder_command {
 };
 int recorder_exec(struct recorder *r, const char *session, const struct recorder_command *command,
 		  const struct streams *streams);
+/* Its start, with the fields of exec.start: once that is written a byte goes into @gate_fd
+ * (borrowed), at whose other end its process waits. */
+int recorder_start_exec(struct recorder *r, const char *session, uint32_t exec, json_t *fields,
+			int gate_fd);
 int recorder_tty(struct recorder *r, const char *session, uint32_t exec, int master,
 		 const struct streams *streams);
 int recorder_resize(struct recorder *r, const char *session, uint32_t exec, uint16_t columns,

@@ -172,23 +172,35 @@ static int run(struct session *s)
 		session_finish(s);
 	else if (s->main)
 		exec_run(s->main);
-	/* Not before: to wake the client takes a processor from the command. */
-	if (s->client.started)
-		s->client.started(s->client.context, s->manifest.id);
 	count_start(s);
 	return 0;
 }
 
+/* Not before its record is open; nor earlier than needed: to wake the client takes a processor from
+ * the command. */
+static void tell_started(struct session *s)
+{
+	if (s->is_open && s->is_ready && s->client.started)
+		s->client.started(s->client.context, s->manifest.id);
+}
+
+/* What fails needs an open record for its end. What runs is let go by the recorder, which has our
+ * messages in order: nothing waits for its answer. */
 void session_go_on(struct session *s)
 {
-	bool is_waiting = s->building || s->limits.is_measuring ||
-			  (s->main && s->main->stage == EXEC_TELLING);
+	bool is_waiting = s->building || s->limits.is_measuring;
 
-	if (s->stage != SESSION_OPENING || !s->is_open)
+	if (s->stage != SESSION_OPENING)
 		return;
-	if (s->verdict.reason == VERDICT_NONE && is_waiting)
-		return;
-	if (s->verdict.reason != VERDICT_NONE || run(s) < 0)
+	if (!s->is_bare && s->verdict.reason == VERDICT_NONE) {
+		if (is_waiting)
+			return;
+		if (run(s) == 0) {
+			tell_started(s);
+			return;
+		}
+	}
+	if (s->is_open)
 		session_close_record(s);
 }
 
@@ -203,7 +215,10 @@ static void opened(struct session *s, const struct recorder_message *m)
 	s->is_open = true;
 	if (s->is_bare && !m->ended)
 		session_loss_tell(s);
-	session_go_on(s);
+	if (s->stage == SESSION_OPENING)
+		session_go_on(s);
+	else
+		tell_started(s);
 }
 
 static struct session *new_session(struct host *h)
@@ -257,8 +272,9 @@ int session_start(struct host *h, struct session_request *request, const struct 
 	crash_point();
 	tell_recorder(s);
 	crash_point();
-	session_sign(s);
 	*ret_session = s;
+	session_go_on(s);
+	session_sign(s);
 	return 0;
 }
 
@@ -343,7 +359,7 @@ void session_recorder_message(struct session *s, struct recorder_message *m)
 	struct verdict lost = {.reason = VERDICT_KILLED, .by = "on_loss"};
 	struct session_exec *x = exec_find(s, m->exec);
 
-	if (m->word == RECORDER_OPENED && s->stage == SESSION_OPENING)
+	if (m->word == RECORDER_OPENED && !s->is_open)
 		opened(s, m);
 	else if (m->word == RECORDER_EXECED && x)
 		exec_told(x, m);

@@ -31,8 +31,7 @@ struct session_limits {
 
 /* What a command waits for. */
 enum exec_stage {
-	EXEC_TELLING,  /* the recorder knows it */
-	EXEC_TOLD,     /* the session stands */
+	EXEC_TELLING,  /* the recorder knows it, or for the first one the session stands */
 	EXEC_WORKING,  /* its first process ends */
 	EXEC_DRAINING, /* the recorder has what it wrote */
 };

@@ -127,6 +127,8 @@ int recording_new(struct recording_host *host, const struct recording_options *o
 	r->output.limit = options->output_limit;
 	r->session = strdup(options->session);
 	r->arena = json_arena_new();
+	for (size_t i = 0; i < RECORDING_EXECS; i++)
+		r->execs[i].gate_fd = -1;
 	int e = r->session && r->arena ? copy_reads(r) : -ENOMEM;
 	*ret_why = "out of memory";
 	if (e == 0)
@@ -154,18 +156,12 @@ int recording_new(struct recording_host *host, const struct recording_options *o
 	return 0;
 }
 
-static void close_descriptor(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
-
 void recording_free_exec(struct recording_exec *exec)
 {
 	exec_relays_free(exec->relays);
 	json_decref(exec->fields);
-	*exec = (struct recording_exec){0};
+	cleanup_close_fd(&exec->gate_fd);
+	*exec = (struct recording_exec){.gate_fd = -1};
 }
 
 void recording_free(struct recording *r)
@@ -177,10 +173,10 @@ void recording_free(struct recording *r)
 	recording_leave_ring(r);
 	recording_free_capture(r);
 	recording_drop_end(r);
-	close_descriptor(&r->options.ring_fd);
-	close_descriptor(&r->options.freeze_fd);
-	close_descriptor(&r->options.fanotify_fd);
-	close_descriptor(&r->options.root_mount_fd);
+	cleanup_close_fd(&r->options.ring_fd);
+	cleanup_close_fd(&r->options.freeze_fd);
+	cleanup_close_fd(&r->options.fanotify_fd);
+	cleanup_close_fd(&r->options.root_mount_fd);
 	journal_close(r->journal);
 	redactor_free(r->redactor);
 	redactor_free(r->delivery);
@@ -231,6 +227,15 @@ static void release_delivery(struct recording *r)
 		(void)redact_flush(r->delivery, clock_ns(CLOCK_BOOTTIME), deliver, r);
 }
 
+/* Whose start cannot be written does not start. */
+static void open_gate(const struct recording *r, struct recording_exec *exec)
+{
+	if (exec->gate_fd < 0 || r->waiting_since)
+		return;
+	(void)!write(exec->gate_fd, "", 1);
+	cleanup_close_fd(&exec->gate_fd);
+}
+
 bool recording_tick(struct recording *r)
 {
 	bool was_waiting = r->waiting_since != 0;
@@ -245,6 +250,7 @@ bool recording_tick(struct recording *r)
 			recording_free_exec(&r->execs[i]);
 		else if (r->execs[i].relays && (!r->waiting_since || r->gave_up))
 			exec_relays_resume(r->execs[i].relays);
+		open_gate(r, &r->execs[i]);
 	}
 	return had_some || was_waiting;
 }
@@ -364,6 +370,21 @@ int recording_add_exec(struct recording *r, const struct recording_command *comm
 	place->owner = r;
 	capture_add_exec(r->capture, command->cgroup, command->exec);
 	*ret_relays = place->relays;
+	return 0;
+}
+
+int recording_start_exec(struct recording *r, uint32_t exec, json_t *fields, int gate_fd,
+			 const char **ret_why)
+{
+	struct recording_exec *found = recording_find_exec(r, exec);
+	int e = found ? recording_event(r, EVENT_exec_start, fields, ret_why)
+		      : fail(ret_why, -ENOENT, "no such command");
+
+	if (e < 0)
+		return e;
+	cleanup_close_fd(&found->gate_fd);
+	found->gate_fd = gate_fd;
+	open_gate(r, found);
 	return 0;
 }
 

@@ -133,6 +133,13 @@ struct recording_command {
 };
 int recording_add_exec(struct recording *r, const struct recording_command *command,
 		       struct exec_relays **ret_relays);
+/*
+ * Write exec.start of command @exec with @fields. Its process waits at the other end of @gate_fd,
+ * taken over on success, and is let go once that is in the file. 0, or -errno with words in
+ * *ret_why.
+ */
+int recording_start_exec(struct recording *r, uint32_t exec, json_t *fields, int gate_fd,
+			 const char **ret_why);
 /* Sign the record from here on with @key, borrowed. 0 or -errno with words in *ret_why. */
 int recording_sign(struct recording *r, const struct checkpoints_key *key, const char **ret_why);
 

@@ -23,6 +23,7 @@ struct recording_usage {
 
 struct recording_exec {
 	struct exec_relays *relays; /* owned */
+	int gate_fd;		    /* owned; -1: none, or it is open */
 	bool is_closed;		    /* to be freed at the next tick */
 	json_t *fields;		    /* owned; of exec.end, while the streams are carried on */
 	recording_exec_closed *closed;

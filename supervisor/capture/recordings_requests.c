@@ -339,6 +339,23 @@ static int serve_exec(struct call *c)
 	return e;
 }
 
+/* It waits for its record at the gate, and ends where that is closed. */
+static int serve_exec_start(struct call *c)
+{
+	struct exec_relays *x = NULL;
+	json_t *fields = NULL;
+	int gate = call_borrow_fd(c, "gate");
+	int e = gate < 0 ? call_refuse(c, -EINVAL, "no gate") : call_exec(c, &x);
+
+	if (e == 0)
+		e = call_fields(c, &fields);
+	if (e == 0)
+		e = recording_start_exec(c->recording, exec_relays_exec(x), fields, gate, &c->why);
+	if (e == 0)
+		(void)call_take_fd(c, "gate");
+	return e;
+}
+
 /* The master is one end of both directions. */
 static int serve_tty(struct call *c)
 {
@@ -452,6 +469,7 @@ static const struct {
 	{"sign", NULL, NEEDS_SESSION, false, serve_sign},
 	{"event", NULL, NEEDS_SESSION, false, serve_event},
 	{"exec", "execed", NEEDS_SESSION, false, serve_exec},
+	{"exec.start", NULL, NEEDS_SESSION, false, serve_exec_start},
 	{"tty", NULL, NEEDS_SESSION, false, serve_tty},
 	{"exec.close", "exec.closed", NEEDS_SESSION, true, serve_exec_close},
 	{"resize", NULL, NEEDS_SESSION, false, serve_resize},

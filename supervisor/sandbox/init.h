@@ -42,7 +42,7 @@ enum init_exec_fd {
 	INIT_EXEC_STDIN,   /* the three only without a terminal */
 	INIT_EXEC_STDOUT,
 	INIT_EXEC_STDERR,
-	INIT_EXEC_COUNT,
+	INIT_EXEC_COUNT, /* behind them the gate, where there is one */
 };
 
 struct init_request {
@@ -51,6 +51,7 @@ struct init_request {
 	int32_t signal;
 	uint32_t as_root;
 	uint32_t tty;
+	uint32_t is_gated; /* it is executed when a byte comes out of the gate */
 	uint16_t columns, rows;
 	uint32_t argc, envc;
 	uint64_t payload_bytes;
