@@ -301,6 +301,8 @@ void host_close(struct host *h)
 
 int host_restart_recorder(struct host *h, struct fault *ret_fault)
 {
+	pool_close(h->pool); /* what was prepared went with the recorder */
+	h->pool = NULL;
 	recorder_stop(h->recorder);
 	h->recorder = NULL;
 	return start_recorder(h, ret_fault);

@@ -175,37 +175,65 @@ int recorder_names_pidfd(const struct recorder *r)
 
 /* ---- messages to the recorder ---- */
 
-int recorder_open(struct recorder *r, const struct recorder_open *o)
+static void add_ground(json_t *message, const struct recorder_ground *g, struct riders *riders)
 {
+	const struct {
+		const char *name;
+		uint64_t value;
+	} numbers[] = {
+		{"slot", g->slot},
+		{"ring_id", g->ring_id},
+		{"ring_bytes", g->ring_bytes},
+		{"high_water", g->high_water},
+		{"uid_base", g->uid_base},
+		{"uid_count", g->uid_count},
+	};
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		json_object_set_new(message, numbers[i].name,
+				    json_integer((json_int_t)numbers[i].value));
+	ride(riders, "journal", g->journal_fd);
+	ride(riders, "ring", g->ring_fd);
+	ride(riders, "freeze", g->freeze_fd);
+	ride(riders, "fanotify", g->fanotify_fd);
+	ride(riders, "root_mount", g->root_mount_fd);
+}
+
+int recorder_prepare(struct recorder *r, const char *session, const struct recorder_ground *ground)
+{
+	json_t *message = json_pack("{s:s, s:s}", "request", "prepare", "session", session);
 	struct riders riders = {0};
 
-	ride(&riders, "journal", o->journal_fd);
-	ride(&riders, "ring", o->ring_fd);
-	ride(&riders, "freeze", o->freeze_fd);
-	ride(&riders, "fanotify", o->fanotify_fd);
-	ride(&riders, "root_mount", o->root_mount_fd);
-	return send_message(
-		r,
-		json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:s, s:I, s:s, s:I, s:I, s:O, s:O, s:O, "
-			  "s:O?, "
-			  "s:O?, s:b, s:b, s:o, s:O?, "
-			  "s:I, s:I, s:I, s:I}",
-			  "request", "open", "session", o->session, "slot", (json_int_t)o->slot,
-			  "ring_id", (json_int_t)o->ring_id, "ring_bytes",
-			  (json_int_t)o->ring_bytes, "high_water", (json_int_t)o->high_water,
-			  "on_loss", o->policy->on_loss, "disk_wait_s",
-			  (json_int_t)o->policy->disk_wait_s, "output", o->policy->output,
-			  "output_cap", (json_int_t)o->policy->output_cap, "output_limit",
-			  (json_int_t)o->policy->limits.output_bytes, "watch_reads",
-			  o->policy->watch_reads, "seccomp_deny", o->policy->seccomp_deny,
-			  "seccomp_allow", o->policy->seccomp_allow, "redact_off",
-			  o->policy->redact_off, "redact_rules", o->policy->redact_rules,
-			  "redact_output", o->policy->redact_output, "explain",
-			  strcmp(o->policy->final, "off") != 0, "secrets",
-			  session_secrets_values(o->secrets), "key", o->key, "uid_base",
-			  (json_int_t)o->uid_base, "uid_count", (json_int_t)o->uid_count, "exec",
-			  (json_int_t)o->exec, "cgroup", (json_int_t)o->exec_cgroup),
-		&riders);
+	if (message)
+		add_ground(message, ground, &riders);
+	return send_message(r, message, &riders);
+}
+
+int recorder_forget(struct recorder *r, const char *session)
+{
+	return send_message(r, json_pack("{s:s, s:s}", "request", "forget", "session", session),
+			    NULL);
+}
+
+int recorder_open(struct recorder *r, const struct recorder_open *o)
+{
+	const struct policy *p = o->policy;
+	struct riders riders = {0};
+	json_t *message = json_pack(
+		"{s:s, s:s, s:s, s:I, s:s, s:I, s:I, s:O, s:O, s:O, s:O?, s:O?, s:b, s:b, s:o, "
+		"s:O?, s:I, s:I}",
+		"request", "open", "session", o->session, "on_loss", p->on_loss, "disk_wait_s",
+		(json_int_t)p->disk_wait_s, "output", p->output, "output_cap",
+		(json_int_t)p->output_cap, "output_limit", (json_int_t)p->limits.output_bytes,
+		"watch_reads", p->watch_reads, "seccomp_deny", p->seccomp_deny, "seccomp_allow",
+		p->seccomp_allow, "redact_off", p->redact_off, "redact_rules", p->redact_rules,
+		"redact_output", p->redact_output, "explain", strcmp(p->final, "off") != 0,
+		"secrets", session_secrets_values(o->secrets), "key", o->key, "exec",
+		(json_int_t)o->exec, "cgroup", (json_int_t)o->exec_cgroup);
+
+	if (message && o->ground)
+		add_ground(message, o->ground, &riders);
+	return send_message(r, message, &riders);
 }
 
 int recorder_open_journal(struct recorder *r, const char *session, int journal_fd,
@@ -215,9 +243,9 @@ int recorder_open_journal(struct recorder *r, const char *session, int journal_f
 
 	ride(&riders, "journal", journal_fd);
 	return send_message(r,
-			    json_pack("{s:s, s:s, s:o, s:O?}", "request", "open", "session",
-				      session, "secrets", session_secrets_values(secrets), "key",
-				      key),
+			    json_pack("{s:s, s:s, s:b, s:o, s:O?}", "request", "open", "session",
+				      session, "bare", 1, "secrets",
+				      session_secrets_values(secrets), "key", key),
 			    &riders);
 }
 
@@ -385,6 +413,7 @@ static const struct {
 	const char *key, *name;
 } words[] = {
 	[RECORDER_STARTED] = {"reply", "started"},
+	[RECORDER_PREPARED] = {"reply", "prepared"},
 	[RECORDER_OPENED] = {"reply", "opened"},
 	[RECORDER_EXECED] = {"reply", "execed"},
 	[RECORDER_EXEC_CLOSED] = {"reply", "exec.closed"},

@@ -43,7 +43,10 @@ void session_free(struct session *s)
 			s->host->session_count--;
 			break;
 		}
+	if (s->is_prepared)
+		recorder_forget(s->host->recorder, s->manifest.id);
 	session_tear_down(s);
+	spare_dir_remove(&s->dir, s->host->sessions_fd);
 	json_decref(s->key);
 	free(s->phases);
 	session_request_free(&s->request);
@@ -172,6 +175,8 @@ static int run(struct session *s)
 		session_finish(s);
 	else if (s->main)
 		exec_run(s->main);
+	else
+		session_sign(s);
 	count_start(s);
 	return 0;
 }
@@ -230,6 +235,7 @@ static struct session *new_session(struct host *h)
 	s->host = h;
 	s->phases = h->config.is_debugged ? phases_new() : NULL;
 	s->dir_fd = s->manifest_fd = s->slot_fd = s->request.workspace_fd = -1;
+	s->dir = (struct spare_dir)SPARE_DIR_NONE;
 	s->template = TEMPLATE_USE_NONE;
 	s->started_boot_ns = session_clock_ns(CLOCK_BOOTTIME);
 	return s;
@@ -274,7 +280,6 @@ int session_start(struct host *h, struct session_request *request, const struct 
 	crash_point();
 	*ret_session = s;
 	session_go_on(s);
-	session_sign(s);
 	return 0;
 }
 

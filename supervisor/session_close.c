@@ -198,6 +198,7 @@ void session_close_record(struct session *s)
 {
 	struct host *h = s->host;
 
+	session_sign(s);
 	phases_mark(s->phases, "drained");
 	if (s->sandbox) {
 		if (!s->is_doomed)

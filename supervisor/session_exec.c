@@ -335,6 +335,7 @@ static void take_status(struct session *s, const struct sandbox_status *status)
 		session_finish(s);
 	} else if (status->kind == SANDBOX_STARTED) {
 		phases_mark(s->phases, "started");
+		session_sign(s);
 	} else if (status->kind == SANDBOX_TERMINAL) {
 		if (x && x->stage == EXEC_WORKING)
 			take_terminal(x, master);

@@ -91,16 +91,16 @@ static int make_redactor(struct recording *r, const char **ret_why)
 	return e < 0 ? fail(ret_why, e, "cannot set up redaction") : 0;
 }
 
+/* ---- what is there before it is known what for ---- */
+
 static int open_journal(struct recording *r, const char **ret_why)
 {
-	const struct recording_options *o = &r->options;
-	struct journal_options options = {
-		.session = r->session, .compress = true, .system = &r->host->system, .key = o->key};
-	int e = make_redactor(r, ret_why);
+	const struct journal_options options = {.session = r->session,
+						.compress = true,
+						.system = &r->host->system,
+						.key = r->ground.key};
+	int e = journal_open(r->ground.journal_fd, &options, &r->journal);
 
-	if (e < 0)
-		return e;
-	e = journal_open(o->journal_fd, &options, &r->journal);
 	if (e < 0)
 		return fail(ret_why, e, "cannot open the journal");
 	recording_look_back(r);
@@ -110,34 +110,30 @@ static int open_journal(struct recording *r, const char **ret_why)
 /* The descriptors belong to the recording once everything else is there. */
 static void leave_descriptors(struct recording *r)
 {
-	r->options.ring_fd = r->options.freeze_fd = -1;
-	r->options.fanotify_fd = r->options.root_mount_fd = -1;
+	r->ground.ring_fd = r->ground.freeze_fd = -1;
+	r->ground.fanotify_fd = r->ground.root_mount_fd = -1;
 }
 
-int recording_new(struct recording_host *host, const struct recording_options *options,
-		  struct recording **ret_recording, const char **ret_why)
+int recording_prepare(struct recording_host *host, const struct recording_ground *ground,
+		      struct recording **ret_recording, const char **ret_why)
 {
 	struct recording *r = calloc(1, sizeof(*r));
 	if (!r)
 		return fail(ret_why, -ENOMEM, "out of memory");
 
 	r->host = host;
-	r->options = *options;
-	r->has_secrets = options->secret_count > 0;
-	r->output.limit = options->output_limit;
-	r->session = strdup(options->session);
-	r->arena = json_arena_new();
+	r->ground = *ground;
 	for (size_t i = 0; i < RECORDING_EXECS; i++)
 		r->execs[i].gate_fd = -1;
-	int e = r->session && r->arena ? copy_reads(r) : -ENOMEM;
+	r->session = strdup(ground->session);
+	r->arena = json_arena_new();
+	int e = r->session && r->arena ? 0 : -ENOMEM;
 	*ret_why = "out of memory";
 	if (e == 0)
 		e = open_journal(r, ret_why);
-	if (e == 0 && options->ring_fd >= 0) {
+	if (e == 0 && ground->ring_fd >= 0) {
 		*ret_why = "cannot watch the ring";
-		e = recording_open_ring(r);
-		if (e == 0 && options->exec)
-			capture_add_exec(r->capture, options->exec_cgroup, options->exec);
+		e = recording_find_ring(r);
 	}
 	if (e < 0) {
 		recording_leave_ring(r);
@@ -145,15 +141,57 @@ int recording_new(struct recording_host *host, const struct recording_options *o
 		recording_free(r);
 		return e;
 	}
-
-	/* What was borrowed for the opening alone. */
-	r->options.session = r->session;
-	r->options.secrets = NULL;
-	r->options.key = NULL;
-	r->options.watch_reads = r->options.redact_off = r->options.redact_rules = NULL;
-	r->options.journal_fd = -1;
+	r->ground.session = r->session;
+	r->ground.journal_fd = -1; /* borrowed for this alone, as is the key */
+	r->ground.key = NULL;
 	*ret_recording = r;
 	return 0;
+}
+
+/* ---- what the session asks for ---- */
+
+static int watch(struct recording *r, const char **ret_why)
+{
+	const struct recording_options *o = &r->options;
+
+	if (o->is_bare) {
+		recording_leave_ring(r);
+		recording_free_capture(r);
+	}
+	if (!r->capture)
+		return 0;
+	capture_ask(r->capture, r->reads, &o->syscalls);
+	if (o->exec)
+		capture_add_exec(r->capture, o->exec_cgroup, o->exec);
+	int e = recording_watch_ring(r);
+	return e < 0 ? fail(ret_why, e, "cannot watch the ring") : 0;
+}
+
+int recording_open(struct recording *r, const struct recording_options *options,
+		   const char **ret_why)
+{
+	r->options = *options;
+	r->has_secrets = options->secret_count > 0;
+	r->output.limit = options->output_limit;
+	*ret_why = "out of memory";
+	int e = copy_reads(r);
+	if (e == 0)
+		e = make_redactor(r, ret_why);
+	if (e == 0)
+		e = watch(r, ret_why);
+	if (e < 0)
+		return e;
+
+	/* What was borrowed for the opening alone. */
+	r->options.secrets = NULL;
+	r->options.watch_reads = r->options.redact_off = r->options.redact_rules = NULL;
+	r->is_open = true;
+	return 0;
+}
+
+bool recording_is_open(const struct recording *r)
+{
+	return r->is_open;
 }
 
 void recording_free_exec(struct recording_exec *exec)
@@ -173,10 +211,10 @@ void recording_free(struct recording *r)
 	recording_leave_ring(r);
 	recording_free_capture(r);
 	recording_drop_end(r);
-	cleanup_close_fd(&r->options.ring_fd);
-	cleanup_close_fd(&r->options.freeze_fd);
-	cleanup_close_fd(&r->options.fanotify_fd);
-	cleanup_close_fd(&r->options.root_mount_fd);
+	cleanup_close_fd(&r->ground.ring_fd);
+	cleanup_close_fd(&r->ground.freeze_fd);
+	cleanup_close_fd(&r->ground.fanotify_fd);
+	cleanup_close_fd(&r->ground.root_mount_fd);
 	journal_close(r->journal);
 	redactor_free(r->redactor);
 	redactor_free(r->delivery);

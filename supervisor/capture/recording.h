@@ -52,11 +52,21 @@ struct recording_host {
 	void *notice_context;
 };
 
-struct recording_options {
+/* What a recording stands on: known before it is known what the session is to do. */
+struct recording_ground {
 	const char *session;
 	uint32_t slot;
 	uint64_t ring_id; /* 0: it does not come again */
 	uint64_t ring_bytes, high_water;
+	uint32_t uid_base, uid_count;
+	int journal_fd;			   /* directory; borrowed */
+	const struct checkpoints_key *key; /* signs it; borrowed; NULL: it is unsigned as yet */
+	/* Taken over on success, except where -1. Without a ring only the journal is there. */
+	int ring_fd, freeze_fd, fanotify_fd, root_mount_fd;
+};
+
+struct recording_options {
+	bool is_bare; /* of the ground the journal is all that is used */
 	enum on_loss on_loss;
 	uint64_t disk_wait_ns; /* after this long without a journal, streams go on unrecorded */
 	enum output_policy output;
@@ -70,18 +80,20 @@ struct recording_options {
 	const json_t *redact_rules;	 /* of the policy; NULL: none */
 	const struct redact_secret *secrets;
 	size_t secret_count;
-	const struct checkpoints_key *key; /* signs it; borrowed for the opening; NULL: unsigned */
-	uint32_t uid_base, uid_count;
 	uint32_t exec;	      /* a command that is known before it is told of; 0: none */
 	uint64_t exec_cgroup; /* its cgroup */
-	int journal_fd;	      /* directory; borrowed */
-	/* Taken over on success, except where -1. Without a ring only the journal is there. */
-	int ring_fd, freeze_fd, fanotify_fd, root_mount_fd;
 };
 
-/* 0, or -errno with words about it in *ret_why (static). */
-int recording_new(struct recording_host *host, const struct recording_options *options,
-		  struct recording **ret_recording, const char **ret_why);
+/*
+ * In two steps, between which any time may pass: the journal, and all that looks at the ring; then
+ * what the session asks for, before anything happens in it. What fails leaves nothing but what
+ * recording_free takes. 0, or -errno with words about it in *ret_why (static).
+ */
+int recording_prepare(struct recording_host *host, const struct recording_ground *ground,
+		      struct recording **ret_recording, const char **ret_why);
+int recording_open(struct recording *r, const struct recording_options *options,
+		   const char **ret_why);
+bool recording_is_open(const struct recording *r);
 void recording_free(struct recording *r);
 
 const char *recording_session(const struct recording *r);

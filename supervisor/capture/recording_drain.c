@@ -24,7 +24,7 @@
 static int read_numbers(void *context, enum wire_class class, uint64_t *ret_values)
 {
 	const struct recording *r = context;
-	uint32_t index = r->options.slot * WIRE_CLASS_COUNT + class;
+	uint32_t index = r->ground.slot * WIRE_CLASS_COUNT + class;
 
 	return bpf_map_lookup_elem(r->host->numbers_fd, &index, ret_values);
 }
@@ -33,7 +33,7 @@ static int read_losses(void *context, enum wire_class class, enum loss_reason re
 		       uint64_t *ret_values)
 {
 	const struct recording *r = context;
-	uint32_t index = (r->options.slot * WIRE_CLASS_COUNT + class) * LOSS_REASON_COUNT + reason;
+	uint32_t index = (r->ground.slot * WIRE_CLASS_COUNT + class) * LOSS_REASON_COUNT + reason;
 
 	return bpf_map_lookup_elem(r->host->losses_fd, &index, ret_values);
 }
@@ -50,7 +50,7 @@ static void tell_lost(struct recording *r)
 static void look_for_losses(struct recording *r)
 {
 	if (r->options.on_loss == ON_LOSS_KILL && !r->told_lost &&
-	    ring_fill(&r->ring) >= r->options.high_water && account_has_losses(r->account) == 1)
+	    ring_fill(&r->ring) >= r->ground.high_water && account_has_losses(r->account) == 1)
 		tell_lost(r);
 }
 
@@ -152,7 +152,7 @@ static int take_record(struct recording *r, struct bytes bytes, uint64_t positio
 /* All that was read is in the file, or with the redactor, and that was told before. */
 static void tell_settled(struct recording *r)
 {
-	struct in_hand *told = &r->host->in_hand[r->options.slot];
+	struct in_hand *told = &r->host->in_hand[r->ground.slot];
 
 	for (int class = 0; class < WIRE_CLASS_COUNT; class ++)
 		__atomic_store_n(&told->settled[class], account_settled(r->account, class),
@@ -319,7 +319,7 @@ static void tell_resumed(struct recording *r)
  */
 static bool has_room(const struct recording *r)
 {
-	uint64_t mark = r->options.high_water;
+	uint64_t mark = r->ground.high_water;
 
 	return ring_fill(&r->ring) < mark / 4 &&
 	       (freeze_load(r->freeze) < mark / 2 ||
@@ -368,14 +368,14 @@ static int on_ring(sd_event_source *source, int fd, uint32_t events, void *conte
 static int watch_ring(struct recording *r)
 {
 	/* Edges: the kernel wakes at the high-water mark, the tick comes in any case. */
-	int e = sd_event_add_io(r->host->loop, &r->ring_source, r->options.ring_fd,
+	int e = sd_event_add_io(r->host->loop, &r->ring_source, r->ground.ring_fd,
 				EPOLLIN | EPOLLET, on_ring, r);
 	return e < 0 ? e : sd_event_source_set_priority(r->ring_source, RING_PRIORITY);
 }
 
 static int start_freezer(struct recording *r)
 {
-	const struct recording_options *o = &r->options;
+	const struct recording_ground *o = &r->ground;
 
 	if (o->freeze_fd < 0)
 		return 0;
@@ -385,7 +385,7 @@ static int start_freezer(struct recording *r)
 			.ring_fd = o->ring_fd,
 			.ring = &r->ring,
 			.coming = r->host->exec_bytes ? &r->host->exec_bytes[o->slot] : NULL,
-			.high_water = o->on_loss == ON_LOSS_FREEZE ? o->high_water : 0,
+			.high_water = r->options.on_loss == ON_LOSS_FREEZE ? o->high_water : 0,
 			.freeze_fd = o->freeze_fd,
 		},
 		&r->freeze);
@@ -393,7 +393,7 @@ static int start_freezer(struct recording *r)
 
 static int start_capture(struct recording *r)
 {
-	const struct recording_options *o = &r->options;
+	const struct recording_ground *o = &r->ground;
 
 	return capture_new(
 		&(struct capture_options){
@@ -404,18 +404,16 @@ static int start_capture(struct recording *r)
 			.names_fd = r->host->names_fd,
 			.fanotify_fd = o->fanotify_fd,
 			.root_mount_fd = o->root_mount_fd,
-			.watch_reads = r->reads,
-			.syscalls = r->options.syscalls,
 			.emit = on_event,
 			.emit_context = r,
 		},
 		&r->capture);
 }
 
-int recording_open_ring(struct recording *r)
+int recording_find_ring(struct recording *r)
 {
-	int e = kept_rings_take(r->host->rings, r->options.ring_id, r->options.ring_fd,
-				r->options.ring_bytes, &r->ring);
+	int e = kept_rings_take(r->host->rings, r->ground.ring_id, r->ground.ring_fd,
+				r->ground.ring_bytes, &r->ring);
 	if (e < 0)
 		return e;
 	r->has_ring = true;
@@ -433,11 +431,13 @@ int recording_open_ring(struct recording *r)
 		e = join_new(&(struct join_options){.emit = on_whole, .context = r}, &r->join);
 	if (e == 0)
 		e = start_capture(r);
-	if (e < 0)
-		return e;
+	return e;
+}
 
+int recording_watch_ring(struct recording *r)
+{
 	expect_waiting(r);
-	e = watch_ring(r);
+	int e = watch_ring(r);
 	return e < 0 ? e : start_freezer(r);
 }
 
@@ -448,7 +448,7 @@ void recording_leave_ring(struct recording *r)
 		freezer_remove(r->host->freezer, r->freeze);
 	r->freeze = NULL;
 	/* What still stands in the ring of a session with secrets is not kept mapped. */
-	kept_rings_give(r->host->rings, r->has_secrets ? 0 : r->options.ring_id, &r->ring);
+	kept_rings_give(r->host->rings, r->has_secrets ? 0 : r->ground.ring_id, &r->ring);
 	r->has_ring = false;
 }
 

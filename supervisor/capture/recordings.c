@@ -1,6 +1,6 @@
 /*
  * The loop of the recorder. One tick serves all rings: every 5 ms while there is something to
- * drain, seldomer when all are idle, never while there is no session.
+ * drain, seldomer when all are idle, never while no recording is open.
  */
 #include "recordings.h"
 
@@ -32,7 +32,7 @@ struct recording *recordings_find(const struct recordings *all, const char *sess
 	return NULL;
 }
 
-static void start_ticking(struct recordings *all)
+void recordings_start_ticking(struct recordings *all)
 {
 	sd_event_source_set_time_relative(all->tick, BUSY_TICK_USEC);
 	sd_event_source_set_enabled(all->tick, SD_EVENT_ONESHOT);
@@ -52,7 +52,6 @@ int recordings_add(struct recordings *all, struct recording *recording)
 		all->room = room;
 	}
 	all->list[all->count++] = recording;
-	start_ticking(all);
 	return 0;
 }
 
@@ -95,7 +94,8 @@ static void on_notice(void *context, const char *session, enum recording_notice 
 static void seal_all(struct recordings *all)
 {
 	for (size_t i = 0; i < all->count; i++) {
-		recording_seal(all->list[i]);
+		if (recording_is_open(all->list[i]))
+			recording_seal(all->list[i]);
 		recording_free(all->list[i]);
 	}
 	all->count = 0;
@@ -134,7 +134,8 @@ static void look_at_clock(struct recordings *all)
 	if (step > -CLOCK_STEP_NS && step < CLOCK_STEP_NS)
 		return;
 	for (size_t i = 0; i < all->count; i++)
-		recording_clock_step(all->list[i], step);
+		if (recording_is_open(all->list[i]))
+			recording_clock_step(all->list[i], step);
 }
 
 /* ---- what is counted ---- */
@@ -173,10 +174,14 @@ static void tell_gauges(struct recordings *all)
 {
 	struct metrics_recorder *m = all->host.metrics;
 	struct recording_gauges sums = {0};
+	size_t open = 0;
 
 	for (size_t i = 0; i < all->count; i++)
-		recording_gauge(all->list[i], &sums);
-	metric_set(m->recordings, all->count);
+		if (recording_is_open(all->list[i])) {
+			recording_gauge(all->list[i], &sums);
+			open++;
+		}
+	metric_set(m->recordings, open);
 	metric_set(m->ring_size, sums.ring_size);
 	metric_set(m->ring_used, sums.ring_used);
 	metric_set(m->ring_fullest, sums.ring_fullest);
@@ -201,17 +206,21 @@ static int keep_rings(struct recordings *all, sd_event_source *tick)
 static int on_tick(sd_event_source *source, uint64_t usec, void *context)
 {
 	struct recordings *all = context;
-	bool had_some = false;
+	bool had_some = false, has_any = false;
 	(void)usec;
 
 	tell_gauges(all);
-	for (size_t i = 0; i < all->count; i++)
-		had_some |= recording_tick(all->list[i]);
+	for (size_t i = 0; i < all->count; i++) {
+		bool is_open = recording_is_open(all->list[i]);
+
+		had_some |= is_open && recording_tick(all->list[i]);
+		has_any |= is_open;
+	}
 	look_at_clock(all);
 	for (size_t i = 0; i < all->count && !had_some; i++)
-		if (recording_tidy(all->list[i]))
+		if (recording_is_open(all->list[i]) && recording_tidy(all->list[i]))
 			break;
-	if (all->count == 0)
+	if (!has_any)
 		return keep_rings(all, source);
 	sd_event_source_set_time_relative(source, had_some ? BUSY_TICK_USEC : IDLE_TICK_USEC);
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);

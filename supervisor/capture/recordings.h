@@ -45,6 +45,8 @@ int recordings_share(struct recordings *all, int fd);
 struct recording *recordings_find(const struct recordings *all, const char *session);
 /* -EEXIST, or takes it over. */
 int recordings_add(struct recordings *all, struct recording *recording);
+/* One of them is open now. */
+void recordings_start_ticking(struct recordings *all);
 /* Take it out; the caller frees it. */
 void recordings_remove(struct recordings *all, struct recording *recording);
 
