@@ -85,7 +85,8 @@ static int on_frozen(sd_event_source *source, int fd, uint32_t events, void *con
 
 	freezer_seen(all->host.freezer);
 	for (size_t i = 0; i < all->count; i++)
-		recording_drain(all->list[i]);
+		if (recording_is_open(all->list[i]))
+			recording_drain(all->list[i]);
 	return 0;
 }
 
