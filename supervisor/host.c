@@ -10,7 +10,9 @@
 #include "pool.h"
 #include "record/cleanup.h"
 #include "record/install.h"
+#include "record/jansson_cleanup.h"
 #include "redact/shapes.h"
+#include "session.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -170,9 +172,11 @@ static int load_sensors(struct host *h, struct fault *f)
 
 static int start_recorder(struct host *h, struct fault *f)
 {
+	cleanup(json) json_t *about = session_about_fields(h);
 	struct recorder_options options = {
 		.program_dir = h->program_dir,
 		.key = h->key,
+		.about = about,
 		.uid = h->recorder_uid,
 		.gid = h->recorder_gid,
 		.rings = h->config.rings,

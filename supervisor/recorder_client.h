@@ -20,6 +20,7 @@ struct recorder;
 struct recorder_options {
 	const char *program_dir;
 	const uint8_t *key; /* 32 bytes: the deployment key */
+	json_t *about;	    /* fields that every session.start has beside its own; borrowed */
 	uid_t uid;
 	gid_t gid;
 	uint32_t rings; /* that are kept between sessions */
@@ -67,6 +68,11 @@ struct recorder_open {
  * message alone; after any other error, such as that the recorder has not read for long, it is
  * killed, which recorder_receive tells.
  */
+/* Whatever is sent from here on waits, with its descriptors, which have to stay open, and goes out
+ * as one message. Nothing where nothing waits. */
+void recorder_hold(struct recorder *r);
+int recorder_release(struct recorder *r);
+
 /* Ahead of the session, which says with recorder_open what it asks for; or let go of it again. */
 int recorder_prepare(struct recorder *r, const char *session, const struct recorder_ground *ground);
 int recorder_forget(struct recorder *r, const char *session);

@@ -160,6 +160,7 @@ static int run(struct session *s)
 	int r = guard_secrets(s);
 	if (r < 0)
 		return r;
+	recorder_hold(s->host->recorder);
 	s->is_ready = true;
 	r = record_ready(s);
 	if (r < 0)
@@ -178,6 +179,7 @@ static int run(struct session *s)
 	else
 		session_sign(s);
 	count_start(s);
+	recorder_release(s->host->recorder);
 	return 0;
 }
 
@@ -241,6 +243,24 @@ static struct session *new_session(struct host *h)
 	return s;
 }
 
+/* In one message, as far as that goes. */
+static int begin_record(struct session *s)
+{
+	struct recorder *recorder = s->host->recorder;
+
+	recorder_hold(recorder);
+	int r = session_open_record(s);
+	if (r < 0) {
+		recorder_release(recorder);
+		return r;
+	}
+	crash_point();
+	tell_recorder(s);
+	crash_point();
+	session_go_on(s);
+	return recorder_release(recorder);
+}
+
 int session_start(struct host *h, struct session_request *request, const struct ucred *asker,
 		  const int fds[3], const struct session_client *client,
 		  struct session **ret_session, struct fault *ret_fault)
@@ -268,18 +288,14 @@ int session_start(struct host *h, struct session_request *request, const struct 
 		}
 		s->is_bare = true;
 	}
-	r = session_open_record(s);
+	r = begin_record(s);
 	if (r < 0) {
 		fault_say(ret_fault, "recorder", "the recorder cannot be told: %s", strerror(-r));
 		session_dir_remove(h->sessions_fd, s->dir_fd, s->manifest.id);
 		session_free(s);
 		return r;
 	}
-	crash_point();
-	tell_recorder(s);
-	crash_point();
 	*ret_session = s;
-	session_go_on(s);
 	return 0;
 }
 

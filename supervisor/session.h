@@ -63,6 +63,8 @@ uid_t session_asker(const struct session *s);
 struct session *session_find(struct host *h, const char *id);
 struct session *session_next(const struct session *s);
 /* {id, name, tenant, state, started, command} */
+/* Fields of session.start that are the same for all sessions of @h; NULL when out of memory. */
+json_t *session_about_fields(const struct host *h);
 json_t *session_describe(const struct session *s);
 
 /* The client has gone: nobody is told of the end, and output is no longer delivered. */

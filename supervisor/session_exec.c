@@ -456,6 +456,8 @@ static int start(struct session_exec *x)
 		opener = ends[1];
 		r = recorder_start_exec(s->host->recorder, s->manifest.id, x->number,
 					session_exec_fields(x), opener);
+		int sent = recorder_release(s->host->recorder);
+		r = r < 0 ? r : sent;
 	}
 	if (r < 0) {
 		session_say_failed(s, &x->verdict, "record", r, NULL);

@@ -70,14 +70,19 @@ static void put_boot_id(json_t *fields)
 static void put_host(json_t *fields)
 {
 	struct utsname host;
+
+	if (uname(&host) == 0)
+		put(fields, "host", host.nodename);
+}
+
+static json_t *versions_object(void)
+{
+	struct utsname host;
 	json_t *versions = json_pack("{s:s}", "vitrine", VITRINE_VERSION);
 
-	if (versions && uname(&host) == 0) {
-		put(fields, "host", host.nodename);
+	if (versions && uname(&host) == 0)
 		put(versions, "kernel", host.release);
-	}
-	json_object_set_new(fields, "versions", versions);
-	put_boot_id(fields);
+	return versions;
 }
 
 static void put_doctor(json_t *fields, const struct doctor_report *report)
@@ -121,10 +126,24 @@ static void put_rules(json_t *fields, const struct policy *p)
 	put(fields, "redact_rules_sha256", hex);
 }
 
+json_t *session_about_fields(const struct host *h)
+{
+	char key_id[DEPLOYMENT_KEY_ID + 1];
+	cleanup(json) json_t *fields =
+		json_pack("{s:s, s:o, s:o}", "source", "tracepoint", "sensors",
+			  sensors_array(h->sensors), "versions", versions_object());
+
+	if (!fields)
+		return NULL;
+	deployment_key_id(h->key, key_id);
+	put(fields, "redact_key", key_id);
+	put_boot_id(fields);
+	return take(fields);
+}
+
 json_t *session_start_fields(const struct session *s)
 {
 	const struct policy *p = &s->request.policy;
-	char key_id[DEPLOYMENT_KEY_ID + 1];
 	cleanup(json) json_t *fields = json_object();
 
 	if (!fields)
@@ -145,11 +164,7 @@ json_t *session_start_fields(const struct session *s)
 				      s->template.digest[0] ? s->template.digest : NULL));
 	json_object_set_new(fields, "policy", json_loads(p->recorded, 0, NULL));
 	put(fields, "policy_sha256", p->sha256);
-	deployment_key_id(s->host->key, key_id);
-	put(fields, "redact_key", key_id);
 	put_rules(fields, p);
-	put(fields, "source", "tracepoint");
-	json_object_set_new(fields, "sensors", sensors_array(s->host->sensors));
 	put_host(fields);
 	put_doctor(fields, s->host->doctor);
 	return take(fields);

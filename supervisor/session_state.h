@@ -123,8 +123,8 @@ struct recorder_ground session_ground_of(struct sandbox *sandbox,
 					 const struct sensors_session *watch, int dir_fd);
 /* Open the record: all of it, or with session.is_bare only the journal. */
 int session_open_record(struct session *s);
-/* Give the recorder the key, unless it has it: while the command runs, which need not wait for that.
- * What fails is in the verdict. */
+/* Give the recorder the key, unless it has it: while the command runs, which need not wait for
+ * that. What fails is in the verdict. */
 void session_sign(struct session *s);
 
 /* session_settle.c */

@@ -20,6 +20,12 @@ static int fail(const char **ret_why, int error, const char *why)
 	return error;
 }
 
+static void close_descriptor(int *fd)
+{
+	if (*fd >= 0)
+		close(take_fd(*fd));
+}
+
 /* ---- open ---- */
 
 static int copy_reads(struct recording *r)
@@ -63,7 +69,17 @@ static void on_cut(void *context, size_t rule, bool is_over_budget)
 		metric_add(r->host->metrics->redaction_budget, 1);
 }
 
-/* The policy's rules were checked when it was made: what fails here is memory. */
+static int new_redactor(struct recording *r, const struct shapes *shapes,
+			struct redactor **ret_redactor)
+{
+	const struct recording_options *o = &r->options;
+	int e = redactor_new(r->host->key, shapes, o->secrets, o->secret_count, ret_redactor);
+
+	return e < 0 ? e : switch_off(r, *ret_redactor);
+}
+
+/* The one that was made ahead is for who asks for nothing. The policy's rules were checked when it
+ * was made: what fails here is memory. */
 static int make_redactor(struct recording *r, const char **ret_why)
 {
 	const struct recording_options *o = &r->options;
@@ -77,18 +93,18 @@ static int make_redactor(struct recording *r, const char **ret_why)
 	}
 	if (e < 0)
 		return fail(ret_why, e, "cannot set up the policy's rules of redaction");
-	e = redactor_new(r->host->key, shapes, o->secrets, o->secret_count, &r->redactor);
+	if (r->shapes || o->secret_count || json_array_size(o->redact_off)) {
+		redactor_free(take(r->redactor));
+		e = new_redactor(r, shapes, &r->redactor);
+	}
 	if (e == -EINVAL)
 		return fail(ret_why, e, "a secret is too short to be redacted");
-	if (e == 0)
-		redactor_watch(r->redactor, on_cut, r);
-	if (e == 0)
-		e = switch_off(r, r->redactor);
 	if (e == 0 && o->redact_output)
-		e = redactor_new(r->host->key, shapes, o->secrets, o->secret_count, &r->delivery);
-	if (e == 0 && r->delivery)
-		e = switch_off(r, r->delivery);
-	return e < 0 ? fail(ret_why, e, "cannot set up redaction") : 0;
+		e = new_redactor(r, shapes, &r->delivery);
+	if (e < 0)
+		return fail(ret_why, e, "cannot set up redaction");
+	redactor_watch(r->redactor, on_cut, r);
+	return 0;
 }
 
 /* ---- what is there before it is known what for ---- */
@@ -129,6 +145,8 @@ int recording_prepare(struct recording_host *host, const struct recording_ground
 	r->arena = json_arena_new();
 	int e = r->session && r->arena ? 0 : -ENOMEM;
 	*ret_why = "out of memory";
+	if (e == 0)
+		e = redactor_new(host->key, host->shapes, NULL, 0, &r->redactor);
 	if (e == 0)
 		e = open_journal(r, ret_why);
 	if (e == 0 && ground->ring_fd >= 0) {
@@ -198,7 +216,7 @@ void recording_free_exec(struct recording_exec *exec)
 {
 	exec_relays_free(exec->relays);
 	json_decref(exec->fields);
-	cleanup_close_fd(&exec->gate_fd);
+	close_descriptor(&exec->gate_fd);
 	*exec = (struct recording_exec){.gate_fd = -1};
 }
 
@@ -211,10 +229,10 @@ void recording_free(struct recording *r)
 	recording_leave_ring(r);
 	recording_free_capture(r);
 	recording_drop_end(r);
-	cleanup_close_fd(&r->ground.ring_fd);
-	cleanup_close_fd(&r->ground.freeze_fd);
-	cleanup_close_fd(&r->ground.fanotify_fd);
-	cleanup_close_fd(&r->ground.root_mount_fd);
+	close_descriptor(&r->ground.ring_fd);
+	close_descriptor(&r->ground.freeze_fd);
+	close_descriptor(&r->ground.fanotify_fd);
+	close_descriptor(&r->ground.root_mount_fd);
 	journal_close(r->journal);
 	redactor_free(r->redactor);
 	redactor_free(r->delivery);
@@ -271,7 +289,7 @@ static void open_gate(const struct recording *r, struct recording_exec *exec)
 	if (exec->gate_fd < 0 || r->waiting_since)
 		return;
 	(void)!write(exec->gate_fd, "", 1);
-	cleanup_close_fd(&exec->gate_fd);
+	close_descriptor(&exec->gate_fd);
 }
 
 bool recording_tick(struct recording *r)
@@ -308,6 +326,13 @@ int recording_read_fields(struct recording *r, json_t *fields, struct event *e,
 	return 0;
 }
 
+static void put_about(const struct recording_host *host, struct event *e)
+{
+	for (size_t i = 0; host->about && i < host->about->count; i++)
+		if (!event_get(e, host->about->values[i].field))
+			event_put_value(e, &host->about->values[i]);
+}
+
 int recording_event(struct recording *r, enum event_kind kind, json_t *fields, const char **ret_why)
 {
 	recording_drain_ring(r);
@@ -317,9 +342,11 @@ int recording_event(struct recording *r, enum event_kind kind, json_t *fields, c
 	if (error < 0)
 		return error;
 
+	if (kind == EVENT_session_start)
+		put_about(r->host, e);
 	*ret_why = "cannot write the event";
 	error = recording_emit(r, e);
-	if (error == 0)
+	if (error == 0 && !r->host->is_held)
 		recording_commit(r);
 	return error;
 }
@@ -420,7 +447,8 @@ int recording_start_exec(struct recording *r, uint32_t exec, json_t *fields, int
 
 	if (e < 0)
 		return e;
-	cleanup_close_fd(&found->gate_fd);
+	recording_commit(r);
+	close_descriptor(&found->gate_fd);
 	found->gate_fd = gate_fd;
 	open_gate(r, found);
 	return 0;

@@ -45,6 +45,8 @@ struct recording_host {
 	int names_fd;		    /* socket of vitrine-names; -1 without */
 	uint32_t cpus;		    /* possible ones */
 	int64_t wall_minus_boot_ns;
+	bool is_held;		   /* who writes events commits them by itself, soon */
+	const struct event *about; /* what each session.start has beside its own; NULL: nothing */
 	struct metrics_recorder *metrics; /* what is counted of all of them; never NULL */
 	struct journal_system system;	  /* of their journals */
 	void (*notice)(void *context, const char *session, enum recording_notice what, int error,

@@ -6,6 +6,7 @@
 
 #include "../../bpf/wire.h"
 #include "../record/cleanup.h"
+#include "../record/json.h"
 #include "../redact/shapes.h"
 #include "clock.h"
 #include "in_hand.h"
@@ -66,8 +67,34 @@ void recordings_remove(struct recordings *all, struct recording *recording)
 
 /* ---- messages ---- */
 
+void recordings_hold(struct recordings *all)
+{
+	all->held = json_array(); /* without memory each goes by itself */
+	all->host.is_held = true;
+}
+
+void recordings_release(struct recordings *all)
+{
+	json_t *held = take(all->held);
+
+	all->host.is_held = false;
+	for (size_t i = 0; i < all->count; i++)
+		if (recording_is_open(all->list[i]))
+			(void)recording_commit(all->list[i]);
+	if (json_array_size(held) > 1)
+		recordings_send(all, json_pack("{s:O}", "messages", held));
+	else if (json_array_size(held) == 1)
+		recordings_send(all, json_incref(json_array_get(held, 0)));
+	json_decref(held);
+}
+
 void recordings_send(struct recordings *all, json_t *message)
 {
+	if (all->held && json_array_append(all->held, message) == 0) {
+		json_decref(message);
+		return;
+	}
+
 	int e = message ? control_send(all->socket, message, NULL, 0) : -ENOMEM;
 
 	if (e < 0)
@@ -251,6 +278,7 @@ static void release(struct recordings *all)
 	seal_all(all);
 	closer_stop(all->closer);
 	free(all->list);
+	json_arena_free(all->about_arena);
 	sd_event_source_disable_unref(all->tick);
 	freezer_stop(all->host.freezer);
 	kept_rings_free(all->host.rings);

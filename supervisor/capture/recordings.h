@@ -20,10 +20,13 @@ struct recordings {
 	sd_event *loop;
 	sd_event_source *tick;
 	struct recording_host host;
-	struct metrics_page in_hand; /* host.in_hand; private likewise */
-	struct metrics_page metrics; /* host.metrics; private until vitrined gives one */
-	struct shapes *shapes;	     /* owned; since the start */
-	struct closer *closer;	     /* since the start */
+	struct metrics_page in_hand;	/* host.in_hand; private likewise */
+	struct metrics_page metrics;	/* host.metrics; private until vitrined gives one */
+	struct shapes *shapes;		/* owned; since the start */
+	struct closer *closer;		/* since the start */
+	struct json_arena *about_arena; /* owned; holds host.about */
+	struct event about;
+	json_t *held; /* owned; what is to be sent together; NULL: nothing is held */
 	bool is_started;
 	struct recording **list; /* owned, @count of @room */
 	size_t count, room;
@@ -52,6 +55,11 @@ void recordings_remove(struct recordings *all, struct recording *recording);
 
 /* Send a message (its reference is taken). Trouble is logged: vitrined finds out by itself. */
 void recordings_send(struct recordings *all, json_t *message);
+
+/* What is sent from here on goes out at once, as one message; and what is recorded is written by
+ * then, as far as nobody needed it earlier. */
+void recordings_hold(struct recordings *all);
+void recordings_release(struct recordings *all);
 
 /* Serve one message of vitrined's: recordings_requests.c. */
 void recordings_serve(struct recordings *all, struct control_message *m);

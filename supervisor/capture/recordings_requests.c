@@ -356,7 +356,7 @@ static int serve(struct call *c, int request)
 	return requests[request].serve(c);
 }
 
-void recordings_serve(struct recordings *all, struct control_message *m)
+static void serve_one(struct recordings *all, struct control_message *m)
 {
 	struct call c = {.all = all, .message = m, .body = m->body};
 	int request = find_request(m->body);
@@ -384,4 +384,33 @@ void recordings_serve(struct recordings *all, struct control_message *m)
 		log_write(all->log, LOG_LEVEL_ERROR, "%s: %s", requests[request].name,
 			  c.why ? c.why : strerror(-e));
 	json_decref(c.reply);
+}
+
+/* Descriptors ride with all of them, in the order of the requests. */
+static void serve_next(struct recordings *all, json_t *request, struct control_message *m,
+		       size_t *next_fd)
+{
+	struct control_message one = {.body = json_incref(request)};
+	size_t count = json_array_size(json_object_get(request, "fds"));
+
+	for (; one.fd_count < count && *next_fd < m->fd_count; (*next_fd)++)
+		one.fds[one.fd_count++] = take_fd(m->fds[*next_fd]);
+	serve_one(all, &one);
+	control_message_free(&one);
+}
+
+void recordings_serve(struct recordings *all, struct control_message *m)
+{
+	const json_t *list = json_object_get(m->body, "requests");
+	size_t next_fd = 0, i;
+	json_t *request;
+
+	if (!list) {
+		serve_one(all, m);
+		return;
+	}
+	recordings_hold(all);
+	json_array_foreach (list, i, request)
+		serve_next(all, request, m, &next_fd);
+	recordings_release(all);
 }
