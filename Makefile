@@ -54,11 +54,9 @@ BIN := $(addprefix $(B)/bin/,$(PROGRAMS))
 
 archive = $(B)/lib/lib$(1).a
 
-# What starts sessions is linked with little, and statically, so that it starts fast itself.
-vitrine_main   := supervisor/vitrine_main.c
-vitrine_needs  := supervisor sandbox metrics record
-vitrine_libs   := -ljansson
-vitrine_static := $(if $(SAN),,-static-pie)
+vitrine_main  := supervisor/vitrine_main.c
+vitrine_needs := supervisor sandbox metrics record
+vitrine_libs  := -ljansson
 
 vitrine-commands_main  := supervisor/commands_main.c
 vitrine-commands_needs := supervisor sandbox metrics replay exporters project record redact
@@ -88,13 +86,27 @@ vitrine-metrics_main  := supervisor/metrics/metrics_main.c
 vitrine-metrics_needs := metrics redact record
 vitrine-metrics_libs  := -lmicrohttpd -lseccomp -lcap -ljansson -lcrypto -lz -pthread
 
-# Static and small: they are forked from for each session, and run inside it.
+# Static: it is forked from for each session.
 vitrine-launcher_main   := supervisor/sandbox/launcher_main.c
 vitrine-launcher_needs  := sandbox
 vitrine-launcher_static := -static
-vitrine-init_main   := supervisor/sandbox/init_main.c
-vitrine-init_needs  := sandbox
-vitrine-init_static := -static
+
+# What is executed for each session is there at once: few pages, and a libc that does little before main. That of glibc asks
+# the processor 43 times what it can do, and in a virtual machine each answer takes microseconds. Where there is no musl it is
+# glibc's all the same. These are compiled for themselves, of the sources that they need.
+SMALL_PROGRAMS := vitrine-init $(if $(SAN),,vitrine)
+MUSL_CC := $(shell command -v musl-gcc)
+
+vitrine_small := $(vitrine_main) supervisor/metrics/listen.c supervisor/sandbox/syscall_policy.c
+vitrine_small += $(addprefix supervisor/,attended.c cmd_exec.c cmd_run.c cmd_start.c companion.c connection.c control.c fault.c grant_settings.c)
+vitrine_small += $(addprefix supervisor/,limit_settings.c place.c policy.c reach.c run_request.c secret_setting.c setting_types.c settings.c)
+vitrine_small += $(addprefix supervisor/,settings_place.c terminal.c)
+vitrine_small += $(addprefix supervisor/record/,base64.c command.c crash.c hash.c install.c json.c json_text.c manifest.c manual.c printable.c)
+vitrine_small += $(addprefix supervisor/record/,store.c text_stream.c)
+vitrine_small += $(if $(MUSL_CC),supervisor/musl/fortified.c)
+vitrine_small_libs := $(shell $(CC) -print-file-name=libjansson.a)
+
+vitrine-init_small := $(addprefix supervisor/sandbox/,init_main.c command.c landlock_wall.c lookup.c message.c)
 
 # The linker resolves extern maps only against an object that came before.
 BPF_SRC := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c,$(wildcard bpf/*.bpf.c))
@@ -114,9 +126,24 @@ $(B)/bin/$(1): $(call objects,$($(1)_main)) $(foreach l,$($(1)_needs),$(call arc
 	@mkdir -p $$(@D)
 	$(Q)$(CC) $(if $($(1)_static),$(filter-out $(SANFLAGS),$(LDFLAGS)) $($(1)_static),$(LDFLAGS) -pie) -o $$@ $$< -Wl,--start-group $$(filter %.a,$$^) -Wl,--end-group $($(1)_libs)
 endef
-$(foreach p,$(PROGRAMS),$(eval $(call program,$(p))))
+$(foreach p,$(filter-out $(SMALL_PROGRAMS),$(PROGRAMS)),$(eval $(call program,$(p))))
 
-# The two static programs run inside the session, where no sanitizer runtime fits: their objects are plain.
+define small_program
+$(B)/bin/$(1): $(patsubst %.c,$(B)/small/%.o,$($(1)_small))
+	$$(call say,LINK,$$@)
+	@mkdir -p $$(@D)
+	$(Q)$(or $(MUSL_CC),$(CC)) -static -no-pie -Wl,--gc-sections -Wl,-z,noseparate-code -o $$@ $$^ $($(1)_small_libs)
+endef
+$(foreach p,$(SMALL_PROGRAMS),$(eval $(call small_program,$(p))))
+
+# Headers of the kernel, and of the few libraries, are not musl's; what musl has itself it finds first.
+$(B)/small/%.o: %.c
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(or $(MUSL_CC),$(CC)) $(filter-out -fPIE $(SANFLAGS),$(ALLFLAGS)) -fno-pie $(CPPFLAGS) \
+		-idirafter /usr/include/$(shell $(CC) -dumpmachine) -idirafter /usr/include -MMD -MP -c -o $@ $<
+
+# The launcher's processes become the session, where no sanitizer runtime fits: its objects are plain.
 define library
 $(call archive,$(1)): $(call objects,$($(1)_src))
 	$$(call say,AR,$$@)
@@ -125,7 +152,7 @@ $(call archive,$(1)): $(call objects,$($(1)_src))
 endef
 $(foreach l,$(LIBS),$(eval $(call library,$(l))))
 
-INSIDE := $(call objects,$(sandbox_src) $(vitrine-launcher_main) $(vitrine-init_main))
+INSIDE := $(call objects,$(sandbox_src) $(vitrine-launcher_main))
 $(INSIDE): SANFLAGS :=
 
 $(B)/obj/%.o: %.c
@@ -161,6 +188,8 @@ $(SKEL): $(B)/bpf/vitrine.o
 DEPS := gcc make clang bpftool pkg-config libc6-dev
 DEPS += libbpf-dev libelf-dev zlib1g-dev libjansson-dev libssl-dev libsystemd-dev
 DEPS += libseccomp-dev libcap-dev
+# The libc of what is executed for each session.
+DEPS += musl-tools
 DEPS += libpcre2-dev
 DEPS += libcurl4-openssl-dev libzstd-dev
 DEPS += libmicrohttpd-dev

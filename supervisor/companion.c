@@ -9,12 +9,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #define SOCKET_BYTES (8 * 1024 * 1024)
@@ -65,8 +66,6 @@ static int set_descriptors(posix_spawn_file_actions_t *actions, int socket)
 		r = posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDWR, 0);
 	if (r == 0)
 		r = posix_spawn_file_actions_adddup2(actions, 0, 1);
-	if (r == 0)
-		r = posix_spawn_file_actions_addclosefrom_np(actions, 4);
 	return r;
 }
 
@@ -107,10 +106,13 @@ int companion_start(const char *dir, const char *program, const char *const *arg
 	setsockopt(ours, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes));
 	setsockopt(theirs, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes));
 
-	int r = spawn(path, arguments, theirs, &pid);
+	/* As all that is ours is; what a client was given need not be. */
+	int r = syscall(SYS_close_range, 4, ~0u, CLOSE_RANGE_CLOEXEC) < 0 ? -errno : 0;
+	if (r == 0)
+		r = spawn(path, arguments, theirs, &pid);
 	if (r < 0)
 		return r;
-	int pidfd = pidfd_open(pid, 0);
+	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (pidfd < 0) {
 		r = -errno;
 		kill(pid, SIGKILL);

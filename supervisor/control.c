@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 
 #define PACKET_MAX (64 * 1024)
+#define PACKET_FDS 253 /* as many as the kernel lets ride along (SCM_MAX_FD) */
 #define MEMFD_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
 /* Text of a message, wiped when it goes: secrets travel in messages. */
@@ -35,13 +36,22 @@ static void cleanup_text(struct text *t)
 	free(t->data);
 }
 
+static void let_fds_go(const struct control_message *m, const int *fds, size_t count)
+{
+	if (m->let_go) {
+		m->let_go(fds, count);
+		return;
+	}
+	for (size_t i = 0; i < count; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
+
 void control_message_free(struct control_message *m)
 {
 	json_decref(m->body);
 	m->body = NULL;
-	for (size_t i = 0; i < m->fd_count; i++)
-		if (m->fds[i] >= 0)
-			close(m->fds[i]);
+	let_fds_go(m, m->fds, m->fd_count);
 	m->fd_count = 0;
 }
 
@@ -137,23 +147,33 @@ int control_send(int socket, json_t *body, const int *fds, size_t fd_count)
 
 /* ---- receiving ---- */
 
+/* All that came are ours to let go of: what finds no room the kernel would close for us. */
 static void take_descriptors(struct msghdr *message, struct control_message *m)
 {
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c)) {
 		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
 			continue;
+		int fds[PACKET_FDS];
 		size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		for (size_t i = 0; i < count && m->fd_count < CONTROL_FDS_MAX; i++)
-			memcpy(&m->fds[m->fd_count++], CMSG_DATA(c) + i * sizeof(int), sizeof(int));
+		size_t room = CONTROL_FDS_MAX - m->fd_count;
+		size_t taken = count < room ? count : room;
+
+		memcpy(fds, CMSG_DATA(c), count * sizeof(int));
+		memcpy(m->fds + m->fd_count, fds, taken * sizeof(int));
+		m->fd_count += taken;
+		if (count > taken) {
+			let_fds_go(m, fds + taken, count - taken);
+			message->msg_flags |= MSG_CTRUNC;
+		}
 	}
 }
 
-/* One packet and its descriptors. The room for descriptors is exact, so none can arrive unseen. */
+/* One packet and its descriptors. */
 static int receive_packet(int socket, struct text *packet, struct control_message *m)
 {
 	struct iovec iov = {.iov_base = packet->data, .iov_len = packet->size};
 	union {
-		char bytes[CMSG_SPACE(sizeof(int) * CONTROL_FDS_MAX)];
+		char bytes[CMSG_SPACE(sizeof(int) * PACKET_FDS)];
 		struct cmsghdr align;
 	} room;
 	struct msghdr message = {.msg_iov = &iov,
@@ -235,9 +255,9 @@ static int unpack_memfd(struct control_message *m)
 	return 0;
 }
 
-int control_receive(int socket, struct control_message *ret_message)
+int control_receive_from(int socket, control_let_go *let_go, struct control_message *ret_message)
 {
-	cleanup(message) struct control_message m = {0};
+	cleanup(message) struct control_message m = {.let_go = let_go};
 	cleanup(text) struct text packet = {.data = malloc(PACKET_MAX), .size = PACKET_MAX};
 
 	if (!packet.data)
@@ -258,6 +278,11 @@ int control_receive(int socket, struct control_message *ret_message)
 	*ret_message = m;
 	m = (struct control_message){0};
 	return 0;
+}
+
+int control_receive(int socket, struct control_message *ret_message)
+{
+	return control_receive_from(socket, NULL, ret_message);
 }
 
 bool control_linger(int socket, int timeout_ms)

@@ -13,10 +13,14 @@
 #define CONTROL_FDS_MAX 16
 #define CONTROL_MESSAGE_MAX (16 * 1024 * 1024)
 
+/* Closes descriptors (-1: none) that somebody else chose. */
+typedef void control_let_go(const int *fds, size_t count);
+
 struct control_message {
 	json_t *body;		  /* an object; owned */
 	int fds[CONTROL_FDS_MAX]; /* owned, close-on-exec; taken ones are set to -1 */
 	size_t fd_count;
+	control_let_go *let_go; /* NULL: close(2) */
 };
 void control_message_free(struct control_message *m);
 
@@ -36,6 +40,10 @@ bool control_linger(int socket, int timeout_ms);
 /* Receive one message. 0, -EAGAIN, -ECONNRESET (the peer is gone), -EBADMSG (not a message of ours)
  * or -errno. */
 int control_receive(int socket, struct control_message *ret_message);
+
+/* The same of a peer whose descriptors are not simply closed, but by @let_go: all that come, also
+ * with what is no message. */
+int control_receive_from(int socket, control_let_go *let_go, struct control_message *ret_message);
 
 /*
  * Bytes as JSON: a string where they are valid UTF-8 without NUL, else {"b64": "..."}. And back:

@@ -373,11 +373,16 @@ int session_follow(struct session *s)
 
 int exec_open_streams(struct session_exec *x, const int fds[3], struct fault *f)
 {
-	uid_t owner = sandbox_info(x->session->sandbox)->uid_base;
+	struct streams_options options = {
+		.client = {fds[0], fds[1], fds[2]},
+		.root = x->session->asker.uid == 0,
+		.tty = x->request->tty,
+		.owner = sandbox_info(x->session->sandbox)->uid_base,
+	};
 
 	if (strcmp(x->request->user, "root") != 0)
-		owner += AGENT_UID;
-	return streams_open(fds, x->request->tty, owner, &x->streams, f);
+		options.owner += AGENT_UID;
+	return streams_open(&options, &x->streams, f);
 }
 
 static int refuse_one_more(const struct session *s, struct fault *f)

@@ -6,6 +6,7 @@
 
 #include "control.h"
 #include "grant.h"
+#include "passed.h"
 #include "record/jansson_cleanup.h"
 #include "text_list.h"
 
@@ -27,8 +28,7 @@ void session_request_free(struct session_request *r)
 	exec_request_free(&r->command);
 	json_decref(r->template);
 	session_secrets_free(&r->secrets);
-	if (r->workspace_fd >= 0)
-		close(r->workspace_fd);
+	passed_close(&r->workspace_fd, 1);
 	*r = (struct session_request){.workspace_fd = -1};
 }
 

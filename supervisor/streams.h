@@ -20,12 +20,15 @@ struct streams {
 		.session = {-1, -1, -1}, .from = {-1, -1, -1}, .to = {-1, -1, -1},                 \
 	}
 
-/*
- * Open the streams for descriptors that a client passed (borrowed). The pipes belong to @owner, so
- * that the command can open /dev/stdout. With @tty there are no pipes: from[0] and to[1] alone are
- * the client's terminal. 0 or -errno with a fault.
- */
-int streams_open(const int client[3], bool tty, uid_t owner, struct streams *ret_streams,
+struct streams_options {
+	int client[3]; /* what a client passed; borrowed */
+	bool root;     /* who answers for the host passed it (see passed.h) */
+	bool tty;      /* no pipes: from[0] and to[1] alone are the client's terminal */
+	uid_t owner;   /* of the pipes, so that the command can open /dev/stdout */
+};
+
+/* 0 or -errno with a fault. */
+int streams_open(const struct streams_options *options, struct streams *ret_streams,
 		 struct fault *ret_fault);
 
 /* Close what was handed over: the command's ends, or all. */

@@ -10,6 +10,7 @@
 #include "leftovers.h"
 #include "listener.h"
 #include "pool.h"
+#include "passed.h"
 #include "record/cleanup.h"
 #include "retention.h"
 #include "session.h"
@@ -17,10 +18,13 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <systemd/sd-daemon.h>
 
 #define CLIENTS_MAX 2048
 #define CLIENTS_OF_USER_MAX 256 /* of root as many as there are */
+#define CLIENTS_OF_ROOT 64	/* of them at least, however many users come together */
 #define LEFTOVERS_US 100000	/* between two looks at records that are still written */
 #define LEFTOVERS_WAIT_NS 5000000000ull
 #define LINGER_MS 1000
@@ -84,6 +88,18 @@ static int on_signal(sd_event_source *source, const struct signalfd_siginfo *inf
 
 /* ---- clients ---- */
 
+/* With what was not read yet descriptors are closed that the client chose. */
+static void close_client(int socket)
+{
+	int unread = 0;
+
+	shutdown(socket, SHUT_RDWR);
+	if (ioctl(socket, FIONREAD, &unread) == 0 && unread == 0)
+		close(socket);
+	else
+		passed_close(&socket, 1);
+}
+
 static void drop_client(struct client *c)
 {
 	struct supervisor *s = c->supervisor;
@@ -97,7 +113,7 @@ static void drop_client(struct client *c)
 			break;
 		}
 	sd_event_source_disable_unref(c->source);
-	close(c->socket);
+	close_client(c->socket);
 	if (c == s->owner)
 		s->owner = NULL;
 	client_end_exec(c);
@@ -113,7 +129,7 @@ static int on_client(sd_event_source *source, int fd, uint32_t events, void *con
 {
 	struct client *c = context;
 	struct control_message m;
-	int r = control_receive(fd, &m);
+	int r = control_receive_from(fd, passed_close, &m);
 
 	(void)source, (void)events;
 	if (r == -EAGAIN)
@@ -130,14 +146,16 @@ static int on_client(sd_event_source *source, int fd, uint32_t events, void *con
 	return 0;
 }
 
-/* No user may take the places of all. */
+/* No user may take the places of all, nor all users that of root. */
 static bool is_crowding(const struct supervisor *s, uid_t uid)
 {
 	size_t own = 0;
 
-	for (const struct client *c = s->clients; uid != 0 && c; c = c->next)
+	if (uid == 0)
+		return s->client_count >= CLIENTS_MAX;
+	for (const struct client *c = s->clients; c; c = c->next)
 		own += c->who.uid == uid;
-	return own >= CLIENTS_OF_USER_MAX;
+	return own >= CLIENTS_OF_USER_MAX || s->client_count >= CLIENTS_MAX - CLIENTS_OF_ROOT;
 }
 
 /* Take a connected socket as a client; it is closed in any case when this fails. */
@@ -152,7 +170,7 @@ static int add_client(struct supervisor *s, int fd)
 	*c = (struct client){.host = &s->host, .supervisor = s, .socket = socket};
 	int r = getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &c->who, &size) < 0 ? -errno : 0;
 	if (r == 0 && is_crowding(s, c->who.uid)) {
-		client_refuse(c, "capacity", "as many connections of yours are open as may be");
+		client_refuse(c, "capacity", "as many connections are open as may be");
 		r = -EBUSY;
 	}
 	if (r == 0)
@@ -176,7 +194,7 @@ static int on_connect(sd_event_source *source, int fd, uint32_t events, void *co
 	(void)source, (void)events;
 	if (client < 0)
 		return 0;
-	if (s->client_count >= CLIENTS_MAX || s->is_leaving)
+	if (s->is_leaving)
 		close(client);
 	else
 		add_client(s, client);

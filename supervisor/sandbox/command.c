@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <linux/close_range.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
@@ -133,7 +134,11 @@ static int become_user(bool as_root)
 			return -errno;
 	if (setgroups(0, NULL) < 0 || setresgid(id, id, id) < 0 || setresuid(id, id, id) < 0)
 		return -errno;
-	return set_capabilities(kept);
+	int r = set_capabilities(kept);
+
+	/* Of the same user as commands before it, it is none of theirs until it executes, whatever
+	 * the host's fs.suid_dumpable says of who has changed its user. */
+	return r == 0 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ? -errno : r;
 }
 
 /* The slave belongs to who opens the master, so the user's own process does. */
@@ -177,10 +182,10 @@ static int place_streams(const int *streams)
 	for (int i = 0; i < 3; i++)
 		if (dup2(streams[i], i) < 0)
 			return -errno;
-	return close_range(3, ~0u, CLOSE_RANGE_CLOEXEC) < 0 ? -errno : 0;
+	return syscall(SYS_close_range, 3, ~0u, CLOSE_RANGE_CLOEXEC) < 0 ? -errno : 0;
 }
 
-static void cap_limit(__rlimit_resource_t resource, rlim_t soft, rlim_t hard)
+static void cap_limit(int resource, rlim_t soft, rlim_t hard)
 {
 	struct rlimit now;
 
@@ -193,7 +198,7 @@ static void cap_limit(__rlimit_resource_t resource, rlim_t soft, rlim_t hard)
 
 /* Whatever vitrined itself was given: no more than this is handed on. */
 static const struct cap {
-	__rlimit_resource_t resource;
+	int resource;
 	rlim_t soft, hard;
 } caps[] = {
 	{RLIMIT_STACK, STACK_BYTES, STACK_BYTES},
@@ -204,7 +209,7 @@ static const struct cap {
 	{RLIMIT_RTPRIO, 0, 0},
 };
 
-static int set_limit(__rlimit_resource_t resource, rlim_t value)
+static int set_limit(int resource, rlim_t value)
 {
 	const struct rlimit limit = {.rlim_cur = value, .rlim_max = value};
 

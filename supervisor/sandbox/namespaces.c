@@ -19,6 +19,13 @@
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_PIDFD |  \
 	 CLONE_INTO_CGROUP)
 
+/* By its number it could be another process: the launcher's dead children are nobody's to wait for.
+ */
+static void kill_by(int pidfd)
+{
+	syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+}
+
 static int write_map(pid_t pid, const char *file, uint32_t inside, uint32_t outside, uint32_t count)
 {
 	char path[64], text[64];
@@ -58,8 +65,8 @@ int namespaces_start(struct session_start *start, pid_t *ret_pid, int *ret_pidfd
 		close(go[1]);
 		session_enter(start);
 	}
-	close(go[0]);
 	if (pid < 0) {
+		close(go[0]);
 		close(go[1]);
 		return pid;
 	}
@@ -68,9 +75,12 @@ int namespaces_start(struct session_start *start, pid_t *ret_pid, int *ret_pidfd
 	int r = map_session(pid, start->request->uid_base);
 	if (r == 0 && write(go[1], "", 1) != 1)
 		r = -errno;
+	/* Not before: the child may be killed at any time, and SIGPIPE would be the launcher's end.
+	 */
+	close(go[0]);
 	close(go[1]);
 	if (r < 0) {
-		kill(pid, SIGKILL);
+		kill_by(pidfd);
 		close(pidfd);
 		return r;
 	}
@@ -125,7 +135,7 @@ static int map_mount(int mount_fd, const struct id_map *map)
 			pause();
 
 	int r = map_and_set(pid, mount_fd, map);
-	kill(pid, SIGKILL);
+	kill_by(pidfd);
 	close(pidfd);
 	return r;
 }

@@ -134,6 +134,84 @@ sys.exit(pty.spawn(sys.argv[1:]) >> 8)' "$bin/vitrine" run --socket "$socket" --
 	>"$work/out" 2>&1 </dev/null || :
 check 'a terminal is the user'"'"'s own' grep -q is-a-terminal "$work/out"
 
+# What is another terminal to the daemon than to the user is no stream (each case: tests/unit/streams.c).
+as 64901 "$gid" /usr/bin/python3 -c '
+import pty, sys
+sys.exit(pty.spawn(["sh", "-c", "exec /usr/bin/python3 \"$@\" 3<>/dev/tty", "sh"] + sys.argv[1:]) >> 8)' -c '
+import json, os, socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+s.connect(sys.argv[1])
+null = os.open("/dev/null", os.O_RDWR)
+socket.send_fds(s, [b"{\"request\":\"session.run\",\"command\":[\"echo\",\"seen\"]}"], [null, 3, null])
+print(json.loads(s.recv(65536))["error"]["message"])' "$socket" >"$work/out" 2>&1 </dev/null || :
+check 'nor is /dev/tty, which to the daemon is its own' grep -q 'another terminal' "$work/out"
+
+# Sessions that are given up while they are made: what is made is killed at any point of it, and nothing else is.
+cat >"$work/give-up.py" <<'PYTHON'
+import json, os, socket, sys
+null = os.open("/dev/null", os.O_RDWR)
+no_stream = os.open("/dev/null", os.O_PATH)
+said = set()
+failed = 0
+while failed < 40:
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    s.connect(sys.argv[1])
+    socket.send_fds(s, [b'{"request":"session.run","command":["true"]}'], [null, null, no_stream])
+    answer = json.loads(s.recv(65536))
+    if answer["error"]["code"] == "capacity": # the one before is not put away yet
+        continue
+    said.add(answer["verdict"]["step"])
+    failed += 1
+print(*said)
+PYTHON
+chmod 644 "$work/give-up.py"
+is 'many that cannot be set up have the true reason' streams "$(as 64901 "$gid" /usr/bin/python3 "$work/give-up.py" "$socket" 2>&1 | tail -n 1)"
+user -- true
+is 'and none of them ends the daemon' 0 "$status"
+
+# A descriptor may keep whoever closes it waiting: here for a peer that takes nothing. It comes where one is asked for, where none
+# is, with too many others, and with a message that nobody reads any more.
+cat >"$work/linger.py" <<'PYTHON'
+import os, signal, socket, struct, sys
+path, daemon = sys.argv[1], int(sys.argv[2])
+def full():
+    listener = socket.create_server(("127.0.0.1", 0))
+    one = socket.create_connection(listener.getsockname())
+    kept.append(listener.accept()[0])
+    one.setblocking(False)
+    try:
+        while True:
+            one.send(bytes(65536))
+    except BlockingIOError:
+        pass
+    one.setblocking(True)
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 600))
+    return one
+kept, ones, connections = [], [], []
+null = os.open("/dev/null", os.O_RDWR)
+os.kill(daemon, signal.SIGSTOP)
+for messages in ([(b'{"request":"session.list"}', 1)], [(b'{"request":"session.list"}', 100)], [(b"none", 1), (b"none", 1)],
+                 [(b'{"request":"session.run","command":["true"]}', 3)]):
+    connections.append(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
+    connections[-1].connect(path)
+    for text, count in messages:
+        one = full()
+        socket.send_fds(connections[-1], [text], [null] * (count - 1) + [one.fileno()])
+        ones.append(one)
+if os.fork() == 0:
+    # The peers live on; of what was passed the daemon alone has the rest, when the parent has ended.
+    for one in ones + connections[2:3]:
+        os.close(one.detach())
+    os.close(1)
+    signal.pause()
+os.write(1, b"sent\n")
+PYTHON
+chmod 644 "$work/linger.py"
+setsid -w /usr/bin/python3 "$work/linger.py" "$socket" "$daemon" >"$work/sent"
+kill -CONT "$daemon"
+check 'a descriptor whose end lets wait keeps nobody waiting' timeout 60 "$bin/vitrine" run --socket "$socket" --quiet -- true
+pkill -f "$work/linger.py"
+
 # ---- sessions of one's own, and as many as one may have ----
 
 hold() {

@@ -7,12 +7,28 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
+
+static int open_streams(const int fds[3], struct streams *ret_streams, struct fault *f)
+{
+	const struct streams_options options = {
+		.client = {fds[0], fds[1], fds[2]},
+		.owner = geteuid(),
+	};
+
+	return streams_open(&options, ret_streams, f);
+}
 
 static void pipes_are_opened_again(void **state)
 {
@@ -24,7 +40,7 @@ static void pipes_are_opened_again(void **state)
 	assert_int_equal(pipe2(in, O_CLOEXEC), 0);
 	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
 	int fds[3] = {in[0], out[1], out[1]};
-	assert_int_equal(streams_open(fds, false, geteuid(), &s, &f), 0);
+	assert_int_equal(open_streams(fds, &s, &f), 0);
 
 	/* Ours does not block, the client's is as it was. */
 	assert_true(fcntl(s.from[0], F_GETFL) & O_NONBLOCK);
@@ -61,12 +77,12 @@ static void no_right_is_gained(void **state)
 	cleanup(close_fd) int directory = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	int for_reading[3] = {null, reader, null};
-	assert_int_equal(streams_open(for_reading, false, geteuid(), &s, &f), -EBADF);
+	assert_int_equal(open_streams(for_reading, &s, &f), -EBADF);
 	assert_non_null(strstr(f.text, "standard output"));
 	int by_path[3] = {path_only, null, null};
-	assert_int_equal(streams_open(by_path, false, geteuid(), &s, &f), -EBADF);
+	assert_int_equal(open_streams(by_path, &s, &f), -EBADF);
 	int no_stream[3] = {null, null, directory};
-	assert_int_equal(streams_open(no_stream, false, geteuid(), &s, &f), -EINVAL);
+	assert_int_equal(open_streams(no_stream, &s, &f), -EINVAL);
 	assert_non_null(strstr(f.text, "standard error"));
 	unlink(path);
 	rmdir(dir);
@@ -84,7 +100,7 @@ static void files_and_sockets_are_passed_as_they_are(void **state)
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
 	int fds[3] = {file, pair[0], file};
 	assert_int_equal(lseek(file, 5, SEEK_SET), 5);
-	assert_int_equal(streams_open(fds, false, geteuid(), &s, &f), 0);
+	assert_int_equal(open_streams(fds, &s, &f), 0);
 	assert_int_equal(lseek(s.from[0], 0, SEEK_CUR), 5); /* the same description: one offset */
 	assert_false(fcntl(pair[0], F_GETFL) & O_NONBLOCK);
 	streams_close(&s);
@@ -98,13 +114,165 @@ static void a_terminal_needs_no_pipes(void **state)
 	struct streams s;
 	struct fault f;
 	cleanup(close_fd) int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	int fds[3] = {null, null, null};
+	const struct streams_options options = {
+		.client = {null, null, null}, .root = true, .tty = true};
 
-	assert_int_equal(streams_open(fds, true, geteuid(), &s, &f), 0);
+	assert_int_equal(streams_open(&options, &s, &f), 0);
 	assert_true(s.from[0] >= 0 && s.to[1] >= 0);
 	assert_true(s.to[0] < 0 && s.from[1] < 0 && s.from[2] < 0 && s.to[2] < 0);
 	assert_true(s.session[0] < 0 && s.session[1] < 0 && s.session[2] < 0);
 	streams_close(&s);
+	streams_close(&s);
+}
+
+/* A pair of terminals; @ret_line is opened by its name. */
+static void open_pty(int *ret_master, int *ret_line, char name[64])
+{
+	int unlock = 0, number;
+
+	*ret_master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+	assert_true(*ret_master >= 0);
+	assert_int_equal(ioctl(*ret_master, TIOCSPTLCK, &unlock), 0);
+	assert_int_equal(ioctl(*ret_master, TIOCGPTN, &number), 0);
+	snprintf(name, 64, "/dev/pts/%d", number);
+	*ret_line = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	assert_true(*ret_line >= 0);
+}
+
+/* A process of the client's has @line as its terminal; what it calls /dev/tty comes over @socket.
+ */
+static void send_own_tty(int socket, const char *line)
+{
+	char c = 0;
+	struct iovec iov = {.iov_base = &c, .iov_len = 1};
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} room = {.align = {CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS}};
+	struct msghdr message = {.msg_iov = &iov,
+				 .msg_iovlen = 1,
+				 .msg_control = room.bytes,
+				 .msg_controllen = sizeof(room.bytes)};
+
+	setsid();
+	int own = open(line, O_RDWR);
+	ioctl(own, TIOCSCTTY, 0);
+	int tty = open("/dev/tty", O_RDWR);
+	memcpy(CMSG_DATA(&room.align), &tty, sizeof(tty));
+	_exit(tty < 0 || sendmsg(socket, &message, 0) < 0);
+}
+
+static int receive_fd(int socket)
+{
+	char c;
+	struct iovec iov = {.iov_base = &c, .iov_len = 1};
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} room;
+	struct msghdr message = {.msg_iov = &iov,
+				 .msg_iovlen = 1,
+				 .msg_control = room.bytes,
+				 .msg_controllen = sizeof(room.bytes)};
+	int fd = -1;
+
+	assert_int_equal(recvmsg(socket, &message, MSG_CMSG_CLOEXEC), 1);
+	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(fd));
+	return fd;
+}
+
+/* The daemon's own terminal is @mine; the client passes /dev/tty of another one. */
+static int as_daemon(const char *mine, const char *other)
+{
+	int pair[2], status;
+	struct streams s;
+	struct fault f;
+
+	setsid();
+	int own = open(mine, O_RDWR);
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (own < 0 || ioctl(own, TIOCSCTTY, 0) < 0 ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return 2;
+	pid_t client = fork();
+	if (client == 0)
+		send_own_tty(pair[1], other);
+	int tty = receive_fd(pair[0]);
+	int as_input[3] = {tty, null, null}, as_output[3] = {null, tty, null};
+	int r = open_streams(as_input, &s, &f) == -ENXIO &&
+				open_streams(as_output, &s, &f) == -ENXIO
+			? 0
+			: 1;
+
+	waitpid(client, &status, 0);
+	return r;
+}
+
+static void a_terminal_that_is_another_one_to_us_is_refused(void **state)
+{
+	(void)state;
+	int masters[2], lines[2], status = 0;
+	char names[2][64];
+
+	for (size_t i = 0; i < 2; i++)
+		open_pty(&masters[i], &lines[i], names[i]);
+	pid_t daemon = fork();
+	if (daemon == 0)
+		_exit(as_daemon(names[0], names[1]));
+	assert_int_equal(waitpid(daemon, &status, 0), daemon);
+	assert_int_equal(status, 0);
+	for (size_t i = 0; i < 2; i++)
+		close(lines[i]), close(masters[i]);
+}
+
+/* Whoever was hung up on has nothing; who opens the line again would have its next user's. */
+static void a_terminal_that_was_taken_away_is_refused(void **state)
+{
+	(void)state;
+	struct streams s;
+	struct fault f;
+	int master, line;
+	char name[64];
+	cleanup(close_fd) int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	open_pty(&master, &line, name);
+	int fds[3] = {line, line, null};
+	assert_int_equal(open_streams(fds, &s, &f), 0);
+	streams_close(&s);
+	close(master); /* hangs up */
+	assert_int_equal(open_streams(fds, &s, &f), -EIO);
+	close(line);
+}
+
+static void a_device_that_is_no_stream_is_refused(void **state)
+{
+	(void)state;
+	struct streams s;
+	struct fault f;
+	cleanup(close_fd) int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	cleanup(close_fd) int master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+	cleanup(close_fd) int fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	int another_each_time[3] = {null, master, null}, no_terminal[3] = {null, fuse, null};
+
+	assert_int_equal(open_streams(another_each_time, &s, &f), -ENXIO);
+	if (fuse >= 0)
+		assert_int_equal(open_streams(no_terminal, &s, &f), -EINVAL);
+}
+
+/* /proc/PID/mem is a file whose bytes another process can keep back. */
+static void a_file_of_a_process_is_roots_alone(void **state)
+{
+	(void)state;
+	struct streams s;
+	struct fault f;
+	cleanup(close_fd) int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	cleanup(close_fd) int memory = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+	struct streams_options options = {.client = {null, memory, null}, .owner = geteuid()};
+
+	assert_int_equal(streams_open(&options, &s, &f), -EOPNOTSUPP);
+	assert_non_null(strstr(f.text, "put a pipe between"));
+	options.root = true;
+	assert_int_equal(streams_open(&options, &s, &f), 0);
 	streams_close(&s);
 }
 
@@ -119,7 +287,11 @@ static void a_pipe_without_a_reader_is_taken(void **state)
 	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
 	close(out[0]);
 	int fds[3] = {null, out[1], null};
-	assert_int_equal(streams_open(fds, false, geteuid(), &s, &f), 0);
+	assert_int_equal(open_streams(fds, &s, &f), 0);
+	assert_true(fcntl(s.to[1], F_GETFL) & O_NONBLOCK); /* one that is ours */
+	signal(SIGPIPE, SIG_IGN);
+	assert_int_equal(write(s.to[1], "x", 1), -1); /* and it is no reader by itself */
+	assert_int_equal(errno, EPIPE);
 	streams_close(&s);
 	close(out[1]);
 }
@@ -131,6 +303,10 @@ int main(void)
 		cmocka_unit_test(no_right_is_gained),
 		cmocka_unit_test(files_and_sockets_are_passed_as_they_are),
 		cmocka_unit_test(a_terminal_needs_no_pipes),
+		cmocka_unit_test(a_terminal_that_is_another_one_to_us_is_refused),
+		cmocka_unit_test(a_terminal_that_was_taken_away_is_refused),
+		cmocka_unit_test(a_device_that_is_no_stream_is_refused),
+		cmocka_unit_test(a_file_of_a_process_is_roots_alone),
 		cmocka_unit_test(a_pipe_without_a_reader_is_taken),
 	};
 
