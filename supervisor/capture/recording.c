@@ -145,8 +145,10 @@ int recording_prepare(struct recording_host *host, const struct recording_ground
 	r->arena = json_arena_new();
 	int e = r->session && r->arena ? 0 : -ENOMEM;
 	*ret_why = "out of memory";
-	if (e == 0)
+	if (e == 0) {
+		*ret_why = "cannot set up redaction";
 		e = redactor_new(host->key, host->shapes, NULL, 0, &r->redactor);
+	}
 	if (e == 0)
 		e = open_journal(r, ret_why);
 	if (e == 0 && ground->ring_fd >= 0) {
