@@ -153,7 +153,7 @@ void session_dir_tidy(int sessions_fd)
 		if (!(session_id_is_valid(entry->d_name) || is_spare(entry->d_name)) ||
 		    session_dir_open(sessions_fd, entry->d_name, &fd) < 0)
 			continue;
-		if (is_empty(fd))
+		if (is_spare(entry->d_name) || is_empty(fd))
 			session_dir_remove(sessions_fd, fd, entry->d_name);
 		else
 			manifest_settle_again(fd); /* readers do not mind */

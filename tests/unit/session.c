@@ -260,6 +260,7 @@ static void a_lost_recorder_is_the_reason(void **state)
 	session_lost(b->session);
 	assert_int_equal(fake.sandboxes, 0);
 	assert_int_equal(fake.watches, 0);
+	assert_int_equal(fake.slots, 0);
 	hear(b, RECORDER_OPENED, 0);
 	hear(b, RECORDER_CLOSED, 0);
 	assert_int_equal(fake.told_ended, 1);

@@ -104,6 +104,7 @@ static void nothing_is_left(struct bench *b)
 {
 	assert_int_equal(fake.sandboxes, 0);
 	assert_int_equal(fake.watches, 0);
+	assert_int_equal(fake.slots, 0);
 	assert_int_equal(b->host.watched, 0);
 	assert_int_equal(b->host.session_count, 0);
 	assert_null(b->host.sessions);
