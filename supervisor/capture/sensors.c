@@ -455,12 +455,12 @@ int sensors_open_session(struct sensors *s, const struct sensors_subject *subjec
 	};
 
 	memcpy(slot.limits, subject->limits, sizeof(slot.limits));
-	return bpf_map_update_elem(bpf_map__fd(s->skel->maps.exec_bytes), &session->slot, &none,
-				   BPF_ANY) < 0 ||
-			       bpf_map_update_elem(bpf_map__fd(s->skel->maps.sessions),
-						   &subject->cgroup, &slot, BPF_ANY) < 0
-		       ? -errno
-		       : 0;
+	int e = bpf_map_update_elem(bpf_map__fd(s->skel->maps.exec_bytes), &session->slot, &none,
+				    BPF_ANY);
+	if (e == 0)
+		e = bpf_map_update_elem(bpf_map__fd(s->skel->maps.sessions), &subject->cgroup,
+					&slot, BPF_ANY);
+	return e;
 }
 
 void sensors_give_slot(struct sensors *s, uint32_t slot)
@@ -557,9 +557,7 @@ const char *const *sensors_missing(const struct sensors *s)
 
 int sensors_map_fd(const struct sensors *s, const char *name)
 {
-	int fd = bpf_object__find_map_fd_by_name(s->skel->obj, name);
-
-	return fd < 0 ? -1 : fd;
+	return bpf_object__find_map_fd_by_name(s->skel->obj, name);
 }
 
 static struct bpf_prog_info info_of(const struct bpf_program *program)
