@@ -429,6 +429,12 @@ int recorder_release(struct recorder *r)
 	return 0;
 }
 
+int recorder_prepare(struct recorder *r, const char *session, const struct recorder_ground *ground)
+{
+	(void)r, (void)session, (void)ground;
+	return call("prepare-record");
+}
+
 int recorder_forget(struct recorder *r, const char *session)
 {
 	(void)r, (void)session;

@@ -74,8 +74,6 @@ static int set_up(void **state)
 	b->host.recorder_uid = geteuid();
 	b->host.recorder_gid = getegid();
 	b->host.config.state = b->dir;
-	b->host.common_fields = session_common_fields(&b->host);
-	assert_non_null(b->host.common_fields);
 	assert_int_equal(redactor_new(b->host.key, NULL, NULL, 0, &b->host.redactor), 0);
 	assert_true(sd_event_new(&b->host.loop) >= 0);
 	/* The loop keeps the timerfd that the first timer makes. */
@@ -133,7 +131,6 @@ static int tear_down(void **state)
 	remove_sessions(b);
 	sd_event_unref(b->host.loop);
 	metrics_page_free(&b->host.in_hand);
-	json_decref(b->host.common_fields);
 	redactor_free(b->host.redactor);
 	close(b->host.sessions_fd);
 	close(fake.status_fd);
