@@ -114,7 +114,7 @@ int sensors_death(struct sensors *s, uint64_t cgroup, struct death *ret_death);
 void sensors_forget_death(struct sensors *s, uint64_t cgroup);
 
 /* Descriptors of maps that the recorder reads: "numbers", "losses", "written_files", "file_counts",
- * "exec_bytes". -errno if unknown. Borrowed. */
+ * "exec_bytes". -EINVAL if unknown. Borrowed. */
 int sensors_map_fd(const struct sensors *s, const char *name);
 
 /* Missed runs of all programs so far (recursion_misses): growth is a gap. */
