@@ -141,8 +141,8 @@ static void write_end(void *context)
 		end->error = -recording_commit(r);
 	end->records = journal_next_seq(r->journal) - 1; /* they are numbered from 1 */
 	end->journal = take(r->journal);
-	end->fanotify_fd = take_fd(r->options.fanotify_fd);
-	end->root_mount_fd = take_fd(r->options.root_mount_fd);
+	end->fanotify_fd = take_fd(r->ground.fanotify_fd);
+	end->root_mount_fd = take_fd(r->ground.root_mount_fd);
 
 	struct recording_end handed = *end;
 	recording_closed *closed = ending->closed;
@@ -249,8 +249,8 @@ int recording_look(struct recording *r, int socket, uint64_t seconds, const char
 		error = final_new(&(struct final_options){.loop = r->host->loop,
 							  .recording = r,
 							  .explained = r->explained,
-							  .uid_base = r->options.uid_base,
-							  .uid_count = r->options.uid_count,
+							  .uid_base = r->ground.uid_base,
+							  .uid_count = r->ground.uid_count,
 							  .seconds = seconds,
 							  .socket = socket},
 				  &r->final);
