@@ -364,7 +364,8 @@ static bool is_root(const struct session_exec *x)
 	return strcmp(x->request->user, "root") == 0;
 }
 
-int exec_tell(struct session_exec *x, struct fault *f)
+/* Its cgroup, and the limits of that. */
+static int make_place(struct session_exec *x, struct fault *f)
 {
 	struct session *s = x->session;
 	int r = x->cgroup ? 0 : sandbox_prepare_exec(s->sandbox, x->number, &x->cgroup);
@@ -376,12 +377,26 @@ int exec_tell(struct session_exec *x, struct fault *f)
 	crash_point();
 	r = exec_limits_set(x, f);
 	crash_point();
+	return r;
+}
+
+int exec_begin(struct session_exec *x, struct fault *f)
+{
+	int r = make_place(x, f);
+
 	if (r < 0)
 		return r;
-	/* The recorder knows the first one from the opening on, others when it has said so. */
-	r = x == s->main ? sandbox_begin_exec(s->sandbox, x->number, is_root(x)) : 0;
+	r = sandbox_begin_exec(x->session->sandbox, x->number, is_root(x));
+	return r < 0 ? fault_set(f, r, "sandbox", "sandbox: %s", strerror(-r)) : 0;
+}
+
+int exec_tell(struct session_exec *x, struct fault *f)
+{
+	struct session *s = x->session;
+	int r = x == s->main ? 0 : make_place(x, f);
+
 	if (r < 0)
-		return fault_set(f, r, "sandbox", "sandbox: %s", strerror(-r));
+		return r;
 	const struct recorder_command command = {
 		.exec = x->number,
 		.cgroup = x->cgroup,

@@ -384,13 +384,15 @@ static int check_host(struct doctor_report *report, struct fault *f)
 			 lack.found, lack.mend[0] ? ": " : "", lack.mend);
 }
 
-/* The recorder has to know the command's cgroup before the first process of it is born. */
-static int prepare_command(struct session *s, struct fault *f)
+/* The recorder is told of its cgroup with the opening: what comes out of the ring by then is known.
+ */
+static int begin_command(struct session *s, struct fault *f)
 {
-	struct session_exec *x = s->main;
-	int r = !x || x->cgroup ? 0 : sandbox_prepare_exec(s->sandbox, x->number, &x->cgroup);
+	struct fault why = {0};
+	int r = s->main ? exec_begin(s->main, &why) : 0;
 
-	return r < 0 ? fail(s, f, "cgroup", r, NULL) : 0;
+	phases_mark(s->phases, "begun");
+	return r < 0 ? fail(s, f, why.code, r, why.text) : 0;
 }
 
 int session_set_up(struct session *s, struct fault *f)
@@ -414,18 +416,20 @@ int session_set_up(struct session *s, struct fault *f)
 		r = make_secrets(s, f);
 	if (r == 0)
 		r = make_sandbox(s, f);
+	if (r == 0 && s->is_prepared)
+		r = wait_launched(s, f);
 	if (r == 0)
 		r = start_watch(s, f);
 	crash_point();
 	phases_mark(s->phases, "watch");
-	if (r == 0)
-		r = measure_workspace(s, f);
 	if (r == 0 && !s->is_prepared)
 		r = make_key(s, f);
-	if (r == 0)
+	if (r == 0 && !s->is_prepared)
 		r = wait_launched(s, f);
 	if (r == 0)
-		r = prepare_command(s, f);
+		r = begin_command(s, f);
+	if (r == 0)
+		r = measure_workspace(s, f);
 	return r;
 }
 
@@ -530,11 +534,6 @@ int session_open_record(struct session *s)
 
 	if (s->is_bare)
 		return open_bare(s);
-
-	/* What the first command's process does is to be known as its own from its birth on; that
-	 * this fails exec_tell will say. */
-	if (s->main && !s->main->cgroup)
-		(void)sandbox_prepare_exec(s->sandbox, s->main->number, &s->main->cgroup);
 
 	const struct recorder_ground ground = session_ground_of(s->sandbox, &s->watch, s->dir_fd);
 	const struct recorder_open open = {

@@ -173,7 +173,11 @@ void exec_abandon(struct session_exec *x);
 struct session_exec *exec_find(const struct session *s, uint32_t number);
 /* Its streams. 0 or -errno with a fault. */
 int exec_open_streams(struct session_exec *x, const int fds[3], struct fault *f);
-/* Make its cgroup, and tell the recorder of it, which answers. 0 or -errno with a fault. */
+/* Of the first one: make its cgroup, and have its process born, which waits for what to execute;
+ * the session is watched by then. 0 or -errno with a fault. */
+int exec_begin(struct session_exec *x, struct fault *f);
+/* Make its cgroup, where that was not done, and tell the recorder of it, which answers. 0 or -errno
+ * with a fault. */
 int exec_tell(struct session_exec *x, struct fault *f);
 /* Nothing is waited for any more: start it. */
 void exec_run(struct session_exec *x);
