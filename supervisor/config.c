@@ -29,7 +29,7 @@ const struct setting config_settings[] = {
 	 .doc = "How much is logged; debug tells of each session how long its steps took."},
 	{"pool", SETTING_NUMBER, .min = 0, .max = 256, .otherwise = "0",
 	 .doc = "Sandboxes that are made ahead, for sessions to start at once: all but those with "
-		"rootfs or net host. Each takes about half a megabyte of memory."},
+		"rootfs or net host. Each takes ring_bytes of memory, and about a megabyte more."},
 	{"readers_group", SETTING_NAME, .max = 32, .otherwise = "\"vitrine-export\"",
 	 .doc = "Group that may read records. Where the host has none of this name, only root and "
 		"the "

@@ -181,14 +181,6 @@ int session_secrets_read(const json_t *values, const json_t *settings,
 
 /* ---- for others ---- */
 
-bool session_secrets_have_files(const struct session_secrets *s)
-{
-	for (size_t i = 0; i < s->count; i++)
-		if (s->items[i].delivery.as_file)
-			return true;
-	return false;
-}
-
 json_t *session_secrets_values(const struct session_secrets *s)
 {
 	cleanup(json) json_t *list = json_array();

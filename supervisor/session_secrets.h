@@ -40,8 +40,6 @@ int session_secrets_read(const json_t *values, const json_t *settings,
 			 struct session_secrets *ret_secrets, struct fault *ret_fault);
 void session_secrets_free(struct session_secrets *s);
 
-bool session_secrets_have_files(const struct session_secrets *s);
-
 /* For the recorder: [{name, value}]. The caller's, who has it wiped by freeing it. NULL: no memory.
  */
 json_t *session_secrets_values(const struct session_secrets *s);

@@ -442,9 +442,8 @@ static void all_commands_end_with_their_session(void **state)
 	fake.calls[0] = 0;
 	happen(b, SANDBOX_EXITED, 1 << 8, 0);
 	/* That of 2, which was not started, has its start too; 4 has its end already. */
-	assert_string_equal(
-		fake.calls,
-		"end exec.end-last exec.start exec.end exec.end sign look session.end ");
+	assert_string_equal(fake.calls,
+			    "end exec.end-last exec.start exec.end exec.end look session.end ");
 	assert_int_equal(give(b, json_object(), &exec, &f), -ESRCH);
 	hear_of(b, RECORDER_EXECED, 2, 0);
 	for (uint32_t i = 4; i > 1; i--)
