@@ -30,7 +30,7 @@ static void a_command_runs_and_ends(void **state)
 	assert_string_equal(end_reason(), "exit");
 	assert_string_equal(
 		fake.calls,
-		"slot create watch ring prepare open session.start secret.give begin "
+		"slot create watch ring prepare begin open session.start secret.give "
 		"tell-exec session.ready exec.start exec end exec.end-last look session.end ");
 	m = read_manifest(b);
 	assert_int_equal(m.state, SESSION_ENDED);
