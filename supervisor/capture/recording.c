@@ -168,6 +168,12 @@ void recording_free_exec(struct recording_exec *exec)
 	*exec = (struct recording_exec){0};
 }
 
+void recording_leave_files(struct recording *r)
+{
+	close_descriptor(&r->options.fanotify_fd);
+	close_descriptor(&r->options.root_mount_fd);
+}
+
 void recording_free(struct recording *r)
 {
 	if (!r)
@@ -179,8 +185,7 @@ void recording_free(struct recording *r)
 	recording_drop_end(r);
 	close_descriptor(&r->options.ring_fd);
 	close_descriptor(&r->options.freeze_fd);
-	close_descriptor(&r->options.fanotify_fd);
-	close_descriptor(&r->options.root_mount_fd);
+	recording_leave_files(r);
 	journal_close(r->journal);
 	redactor_free(r->redactor);
 	redactor_free(r->delivery);
