@@ -10,6 +10,7 @@
 #include "pool.h"
 #include "record/cleanup.h"
 #include "record/install.h"
+#include "record/jansson_cleanup.h"
 #include "redact/redact.h"
 #include "redact/shapes.h"
 #include "session.h"
@@ -134,12 +135,6 @@ static int make_shapes(struct host *h, struct fault *f)
 	return r < 0 ? fault_set(f, r, "redact", "cannot set up redaction: %s", strerror(-r)) : 0;
 }
 
-static int find_common(struct host *h, struct fault *f)
-{
-	h->common_fields = session_common_fields(h);
-	return h->common_fields ? 0 : fault_set(f, -ENOMEM, "no_memory", "out of memory");
-}
-
 static int start_launcher(struct host *h, struct fault *f)
 {
 	if (mkdir(RUN_DIR, 0755) < 0 && errno != EEXIST)
@@ -181,9 +176,11 @@ static int load_sensors(struct host *h, struct fault *f)
 
 static int start_recorder(struct host *h, struct fault *f)
 {
+	cleanup(json) json_t *about = session_about_fields(h);
 	struct recorder_options options = {
 		.program_dir = h->program_dir,
 		.key = h->key,
+		.about = about,
 		.uid = h->recorder_uid,
 		.gid = h->recorder_gid,
 		.rings = h->config.rings,
@@ -248,9 +245,9 @@ int host_open(const struct config *config, const struct log *log, sd_event *loop
 	      struct host *ret_host, struct fault *ret_fault)
 {
 	static int (*const steps[])(struct host *, struct fault *) = {
-		start_launcher, find_readers,	   open_state,	       load_key,     make_shapes,
-		find_common,	host_metrics_open, find_recorder_user, open_cgroups, load_sensors,
-		start_recorder, look_at_host,	   start_workers,      start_pool,
+		start_launcher,	   find_readers,       open_state,   load_key,	   make_shapes,
+		host_metrics_open, find_recorder_user, open_cgroups, load_sensors, start_recorder,
+		look_at_host,	   start_workers,      start_pool,
 	};
 
 	*ret_host = (struct host){
@@ -305,8 +302,6 @@ void host_close(struct host *h)
 		close(h->state_fd);
 	h->sessions_fd = h->state_fd = -1;
 	templates_free(&h->templates);
-	json_decref(h->common_fields);
-	h->common_fields = NULL;
 	redactor_free(h->redactor);
 	h->redactor = NULL;
 	shapes_free(h->shapes);
@@ -317,6 +312,8 @@ void host_close(struct host *h)
 
 int host_restart_recorder(struct host *h, struct fault *ret_fault)
 {
+	pool_close(h->pool); /* what was prepared went with the recorder */
+	h->pool = NULL;
 	recorder_stop(h->recorder);
 	h->recorder = NULL;
 	return start_recorder(h, ret_fault);

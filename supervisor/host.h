@@ -33,7 +33,6 @@ struct host {
 	struct shapes *shapes;	   /* of redaction */
 	uint8_t rules_digest[32];  /* of the detectors that are compiled in */
 	struct redactor *redactor; /* for what is told of sessions without secrets and rules */
-	json_t *common_fields;	   /* what each session.start says alike */
 	int state_fd, sessions_fd;
 	uid_t recorder_uid;
 	gid_t recorder_gid;

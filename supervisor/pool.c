@@ -1,6 +1,7 @@
 /*
- * An entry is asked for, then ready, then taken. One that ends by itself, or whose root the host
- * has outdated since, is taken apart; what cannot be made is tried again seldom.
+ * An entry is asked for; when its sandbox stands the recorder prepares its record; then it is
+ * ready, and taken. One that ends by itself, or whose root the host has outdated since, is taken
+ * apart; what cannot be made is tried again seldom.
  */
 #include "pool.h"
 
@@ -20,8 +21,10 @@ struct entry {
 	struct entry *next;
 	struct pool *pool;
 	struct pool_lease lease;
+	bool has_slot;	  /* lease.watch is taken */
+	bool is_prepared; /* the recorder was told */
 	bool is_ready;
-	sd_event_source *source; /* it gets ready; then: it ends */
+	sd_event_source *source; /* its sandbox gets ready; then: it ends */
 };
 
 struct pool {
@@ -55,7 +58,14 @@ static bool are_plain(const struct sandbox_options *options)
 
 static void free_entry(struct entry *e)
 {
+	struct host *h = e->pool->host;
+
 	sd_event_source_disable_unref(e->source);
+	if (e->is_prepared)
+		recorder_forget(h->recorder, e->lease.id);
+	if (e->has_slot)
+		sensors_give_slot(h->sensors, e->lease.watch.slot);
+	spare_dir_remove(&e->lease.dir, h->sessions_fd);
 	sandbox_free(e->lease.sandbox);
 	cleanup_close_fd(&e->lease.slot_fd);
 	free(e);
@@ -142,6 +152,24 @@ static int watch(struct entry *e, int fd, sd_event_io_handler_t handler)
 	return r < 0 ? r : 0;
 }
 
+static int prepare_record(struct entry *e)
+{
+	struct host *h = e->pool->host;
+	const struct session_dir_owner owner = host_session_owner(h);
+	int r = spare_dirs_take(h->spare_dirs, h->sessions_fd, &owner, &e->lease.dir);
+
+	if (r == 0)
+		r = sensors_take_slot(h->sensors, &e->lease.watch);
+	e->has_slot = r == 0;
+	if (r < 0)
+		return r;
+	const struct recorder_ground ground =
+		session_ground_of(e->lease.sandbox, &e->lease.watch, e->lease.dir.dir.fd);
+	r = recorder_prepare(h->recorder, e->lease.id, &ground);
+	e->is_prepared = r == 0;
+	return r;
+}
+
 static int on_ready(sd_event_source *source, int fd, uint32_t events, void *context)
 {
 	struct entry *e = context;
@@ -156,16 +184,32 @@ static int on_ready(sd_event_source *source, int fd, uint32_t events, void *cont
 		r = sandbox_prepare_exec(e->lease.sandbox, SESSION_EXEC, &e->lease.exec_cgroup);
 	if (r == 0)
 		r = watch(e, sandbox_status_fd(e->lease.sandbox), on_end);
+	if (r == 0)
+		r = prepare_record(e);
 	if (r < 0) {
 		drop_entry(e);
 		make_later(p, error.text[0] ? error.text : strerror(-r));
-		return 0;
+	}
+	return 0;
+}
+
+void pool_recorder_message(struct pool *p, const struct recorder_message *m)
+{
+	struct entry *e = p ? p->entries : NULL;
+
+	while (e && strcmp(e->lease.id, m->session) != 0)
+		e = e->next;
+	if (!e || m->word != RECORDER_PREPARED || e->is_ready)
+		return;
+	if (m->error) {
+		drop_entry(e);
+		make_later(p, m->text[0] ? m->text : strerror(m->error));
+		return;
 	}
 	e->is_ready = true;
 	p->ready++;
 	p->has_failed = false;
 	make_more(p);
-	return 0;
 }
 
 static int begin(struct entry *e, struct sandbox_error *error)
@@ -195,7 +239,7 @@ static int on_idle(sd_event_source *source, void *context)
 	(void)source;
 	if (!e)
 		return 0;
-	*e = (struct entry){.pool = p, .lease = {.slot_fd = -1}, .next = p->entries};
+	*e = (struct entry){.pool = p, .lease = POOL_LEASE_NONE, .next = p->entries};
 	p->entries = e;
 	p->count++;
 	int r = begin(e, &error);
@@ -260,7 +304,8 @@ bool pool_take(struct pool *p, const struct sandbox_options *options, struct poo
 	if (!e)
 		return false;
 	*ret_lease = e->lease;
-	e->lease = (struct pool_lease){.slot_fd = -1};
+	e->lease = (struct pool_lease)POOL_LEASE_NONE;
+	e->has_slot = e->is_prepared = false;
 	free_entry(e);
 	return true;
 }

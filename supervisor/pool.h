@@ -7,6 +7,7 @@
 
 #include "host.h"
 #include "record/store.h"
+#include "spare_dirs.h"
 
 struct pool;
 
@@ -15,9 +16,16 @@ struct pool_lease {
 	char id[SESSION_ID_LENGTH + 1];
 	uint32_t slot;
 	int slot_fd;
-	struct sandbox *sandbox; /* ready */
-	uint64_t exec_cgroup;	 /* of its first command, prepared */
+	struct sandbox *sandbox;      /* ready */
+	uint64_t exec_cgroup;	      /* of its first command, prepared */
+	struct sensors_session watch; /* taken; the recorder is prepared for it */
+	struct spare_dir dir;	      /* in which its journal lies */
 };
+
+#define POOL_LEASE_NONE                                                                            \
+	{                                                                                          \
+		.slot_fd = -1, .dir = SPARE_DIR_NONE                                               \
+	}
 
 /* Keep @size of them. 0 or -errno. */
 int pool_open(struct host *h, uint32_t size, struct pool **ret_pool);
@@ -26,6 +34,9 @@ void pool_close(struct pool *p);
 
 /* One that is what @options ask for (id and slot apart), or false. @p may be NULL. */
 bool pool_take(struct pool *p, const struct sandbox_options *options, struct pool_lease *ret_lease);
+
+/* What the recorder says of a session that has not begun. */
+void pool_recorder_message(struct pool *p, const struct recorder_message *m);
 
 uint32_t pool_size(const struct pool *p);
 uint32_t pool_ready(const struct pool *p);

@@ -22,6 +22,10 @@
 #define AHEAD_BYTES (2 << 20) /* that a look may be ahead of the recorder */
 
 struct recorder {
+	json_t *held; /* owned; requests that go together; NULL: each goes by itself */
+	int held_fds[CONTROL_FDS_MAX]; /* of them, in order; borrowed */
+	size_t held_fd_count;
+	json_t *received; /* owned; of what came together, what was not given out yet */
 	struct companion recorder, names, final;
 	char *program_dir; /* owned */
 };
@@ -41,32 +45,96 @@ static void ride(struct riders *riders, const char *name, int fd)
 	riders->names[riders->count++] = name;
 }
 
+static int name_riders(json_t *message, const struct riders *riders)
+{
+	json_t *names = json_array();
+
+	for (size_t i = 0; i < riders->count; i++)
+		json_array_append_new(names, json_string(riders->names[i]));
+	return json_object_set_new(message, "fds", names) < 0 ? -ENOMEM : 0;
+}
+
 /* Send @message (its reference is taken). */
 static int send_to(int socket, json_t *message, const struct riders *riders)
 {
 	cleanup(json) json_t *owned = message;
 
-	if (!owned)
+	if (!owned || (riders && name_riders(owned, riders) < 0))
 		return -ENOMEM;
-	if (riders) {
-		json_t *names = json_array();
-
-		for (size_t i = 0; i < riders->count; i++)
-			json_array_append_new(names, json_string(riders->names[i]));
-		if (json_object_set_new(owned, "fds", names) < 0)
-			return -ENOMEM;
-	}
 	return control_send(socket, owned, riders ? riders->fds : NULL, riders ? riders->count : 0);
 }
 
 /* A recorder that cannot be told is none any more. */
-static int send_message(struct recorder *r, json_t *message, const struct riders *riders)
+static int send_now(struct recorder *r, json_t *message, const int *fds, size_t count)
 {
-	int e = send_to(r->recorder.socket, message, riders);
+	int e = control_send(r->recorder.socket, message, fds, count);
 
 	if (e < 0 && e != -ENOMEM && e != -EMSGSIZE)
 		pidfd_send_signal(r->recorder.pidfd, SIGKILL, NULL, 0);
 	return e;
+}
+
+/* One by one. */
+static int send_each(struct recorder *r, const json_t *requests)
+{
+	size_t fd = 0, i;
+	json_t *request;
+	int e = 0;
+
+	json_array_foreach (requests, i, request) {
+		size_t count = json_array_size(json_object_get(request, "fds"));
+
+		if (e == 0)
+			e = send_now(r, request, r->held_fds + fd, count);
+		fd += count;
+	}
+	return e;
+}
+
+void recorder_hold(struct recorder *r)
+{
+	if (!r->held)
+		r->held = json_array();
+}
+
+int recorder_release(struct recorder *r)
+{
+	cleanup(json) json_t *requests = take(r->held);
+	size_t count = json_array_size(requests);
+	cleanup(json) json_t *all = count > 1 ? json_pack("{s:O}", "requests", requests) : NULL;
+	int e = all ? send_now(r, all, r->held_fds, r->held_fd_count) : send_each(r, requests);
+
+	if (e == -EMSGSIZE && all)
+		e = send_each(r, requests);
+	r->held_fd_count = 0;
+	return e;
+}
+
+static int add_held(struct recorder *r, json_t *message, const struct riders *riders)
+{
+	size_t count = riders ? riders->count : 0;
+	int e = 0;
+
+	if (r->held_fd_count + count > CONTROL_FDS_MAX - 1) {
+		e = recorder_release(r);
+		recorder_hold(r);
+	}
+	if (e == 0 && json_array_append(r->held, message) < 0)
+		e = -ENOMEM;
+	for (size_t i = 0; e == 0 && i < count; i++)
+		r->held_fds[r->held_fd_count++] = riders->fds[i];
+	return e;
+}
+
+static int send_message(struct recorder *r, json_t *message, const struct riders *riders)
+{
+	cleanup(json) json_t *owned = message;
+
+	if (!owned || (riders && name_riders(owned, riders) < 0))
+		return -ENOMEM;
+	if (!r->held)
+		return send_now(r, owned, riders ? riders->fds : NULL, riders ? riders->count : 0);
+	return add_held(r, owned, riders);
 }
 
 /* ---- life ---- */
@@ -83,9 +151,10 @@ static int send_start(struct recorder *r, const struct recorder_options *o)
 	ride(&riders, "names", r->names.socket);
 	ride(&riders, "metrics", o->metrics_fd);
 	return send_message(r,
-			    json_pack("{s:s, s:o, s:I, s:I, s:I}", "request", "start", "key",
-				      control_base64(o->key, 32), "uid", (json_int_t)o->uid, "gid",
-				      (json_int_t)o->gid, "rings", (json_int_t)o->rings),
+			    json_pack("{s:s, s:O, s:o, s:I, s:I, s:I}", "request", "start", "about",
+				      o->about, "key", control_base64(o->key, 32), "uid",
+				      (json_int_t)o->uid, "gid", (json_int_t)o->gid, "rings",
+				      (json_int_t)o->rings),
 			    &riders);
 }
 
@@ -115,8 +184,10 @@ int recorder_start(const struct recorder_options *options, struct recorder **ret
 
 	if (!r)
 		return fault_set(ret_fault, -ENOMEM, "recorder", "out of memory");
-	*r = (struct recorder){COMPANION_NONE, COMPANION_NONE, COMPANION_NONE,
-			       strdup(options->program_dir)};
+	*r = (struct recorder){.recorder = COMPANION_NONE,
+			       .names = COMPANION_NONE,
+			       .final = COMPANION_NONE,
+			       .program_dir = strdup(options->program_dir)};
 
 	int e = r->program_dir ? 0 : -ENOMEM;
 	if (e == 0)
@@ -154,6 +225,8 @@ void recorder_stop(struct recorder *r)
 	companion_stop(&r->names, STOP_TIMEOUT_MS);
 	companion_stop(&r->final, STOP_TIMEOUT_MS);
 	free(r->program_dir);
+	json_decref(r->held);
+	json_decref(r->received);
 	free(r);
 }
 
@@ -176,37 +249,65 @@ int recorder_names_pidfd(const struct recorder *r)
 
 /* ---- messages to the recorder ---- */
 
-int recorder_open(struct recorder *r, const struct recorder_open *o)
+static void add_ground(json_t *message, const struct recorder_ground *g, struct riders *riders)
 {
+	const struct {
+		const char *name;
+		uint64_t value;
+	} numbers[] = {
+		{"slot", g->slot},
+		{"ring_id", g->ring_id},
+		{"ring_bytes", g->ring_bytes},
+		{"high_water", g->high_water},
+		{"uid_base", g->uid_base},
+		{"uid_count", g->uid_count},
+	};
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		json_object_set_new(message, numbers[i].name,
+				    json_integer((json_int_t)numbers[i].value));
+	ride(riders, "journal", g->journal_fd);
+	ride(riders, "ring", g->ring_fd);
+	ride(riders, "freeze", g->freeze_fd);
+	ride(riders, "fanotify", g->fanotify_fd);
+	ride(riders, "root_mount", g->root_mount_fd);
+}
+
+int recorder_prepare(struct recorder *r, const char *session, const struct recorder_ground *ground)
+{
+	json_t *message = json_pack("{s:s, s:s}", "request", "prepare", "session", session);
 	struct riders riders = {0};
 
-	ride(&riders, "journal", o->journal_fd);
-	ride(&riders, "ring", o->ring_fd);
-	ride(&riders, "freeze", o->freeze_fd);
-	ride(&riders, "fanotify", o->fanotify_fd);
-	ride(&riders, "root_mount", o->root_mount_fd);
-	return send_message(
-		r,
-		json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:s, s:I, s:s, s:I, s:I, s:O, s:O, s:O, "
-			  "s:O?, "
-			  "s:O?, s:b, s:b, s:o, s:O?, "
-			  "s:I, s:I, s:I, s:I}",
-			  "request", "open", "session", o->session, "slot", (json_int_t)o->slot,
-			  "ring_id", (json_int_t)o->ring_id, "ring_bytes",
-			  (json_int_t)o->ring_bytes, "high_water", (json_int_t)o->high_water,
-			  "on_loss", o->policy->on_loss, "disk_wait_s",
-			  (json_int_t)o->policy->disk_wait_s, "output", o->policy->output,
-			  "output_cap", (json_int_t)o->policy->output_cap, "output_limit",
-			  (json_int_t)o->policy->limits.output_bytes, "watch_reads",
-			  o->policy->watch_reads, "seccomp_deny", o->policy->seccomp_deny,
-			  "seccomp_allow", o->policy->seccomp_allow, "redact_off",
-			  o->policy->redact_off, "redact_rules", o->policy->redact_rules,
-			  "redact_output", o->policy->redact_output, "explain",
-			  strcmp(o->policy->final, "off") != 0, "secrets",
-			  session_secrets_values(o->secrets), "key", o->key, "uid_base",
-			  (json_int_t)o->uid_base, "uid_count", (json_int_t)o->uid_count, "exec",
-			  (json_int_t)o->exec, "cgroup", (json_int_t)o->exec_cgroup),
-		&riders);
+	if (message)
+		add_ground(message, ground, &riders);
+	return send_message(r, message, &riders);
+}
+
+int recorder_forget(struct recorder *r, const char *session)
+{
+	return send_message(r, json_pack("{s:s, s:s}", "request", "forget", "session", session),
+			    NULL);
+}
+
+int recorder_open(struct recorder *r, const struct recorder_open *o)
+{
+	const struct policy *p = o->policy;
+	struct riders riders = {0};
+	json_t *message = json_pack(
+		"{s:s, s:s, s:s, s:I, s:s, s:I, s:I, s:O, s:O, s:O, s:O?, s:O?, s:b, s:b, s:o, "
+		"s:O?, s:I, s:I}",
+		"request", "open", "session", o->session, "on_loss", p->on_loss, "disk_wait_s",
+		(json_int_t)p->disk_wait_s, "output", p->output, "output_cap",
+		(json_int_t)p->output_cap, "output_limit", (json_int_t)p->limits.output_bytes,
+		"watch_reads", p->watch_reads, "seccomp_deny", p->seccomp_deny, "seccomp_allow",
+		p->seccomp_allow, "redact_off", p->redact_off, "redact_rules", p->redact_rules,
+		"redact_output", p->redact_output, "explain", strcmp(p->final, "off") != 0,
+		"secrets", session_secrets_values(o->secrets), "key", o->key, "exec",
+		(json_int_t)o->exec, "cgroup", (json_int_t)o->exec_cgroup);
+
+	if (message && o->ground)
+		add_ground(message, o->ground, &riders);
+	return send_message(r, message, &riders);
 }
 
 int recorder_open_journal(struct recorder *r, const char *session, int journal_fd,
@@ -216,9 +317,9 @@ int recorder_open_journal(struct recorder *r, const char *session, int journal_f
 
 	ride(&riders, "journal", journal_fd);
 	return send_message(r,
-			    json_pack("{s:s, s:s, s:o, s:O?}", "request", "open", "session",
-				      session, "secrets", session_secrets_values(secrets), "key",
-				      key),
+			    json_pack("{s:s, s:s, s:b, s:o, s:O?}", "request", "open", "session",
+				      session, "bare", 1, "secrets",
+				      session_secrets_values(secrets), "key", key),
 			    &riders);
 }
 
@@ -253,6 +354,18 @@ int recorder_exec(struct recorder *r, const char *session, const struct recorder
 				      "session", session, "exec", (json_int_t)command->exec,
 				      "cgroup", (json_int_t)command->cgroup, "output_limit",
 				      (json_int_t)command->output_limit, "tty", command->tty),
+			    &riders);
+}
+
+int recorder_start_exec(struct recorder *r, const char *session, uint32_t exec, json_t *fields,
+			int gate_fd)
+{
+	struct riders riders = {0};
+
+	ride(&riders, "gate", gate_fd);
+	return send_message(r,
+			    json_pack("{s:s, s:s, s:I, s:o}", "request", "exec.start", "session",
+				      session, "exec", (json_int_t)exec, "fields", fields),
 			    &riders);
 }
 
@@ -298,7 +411,10 @@ int recorder_look(struct recorder *r, const char *session, const struct recorder
 	cleanup(close_fd) int ours = -1, theirs = -1;
 	struct riders riders = {0}, trees = {0};
 	int sockets[2];
+	int e = recorder_release(r); /* our end is open until we return */
 
+	if (e < 0)
+		return e;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
 		return -errno;
 	ours = sockets[0];
@@ -309,14 +425,14 @@ int recorder_look(struct recorder *r, const char *session, const struct recorder
 	ride(&trees, "lower", o->lower_fd);
 	ride(&trees, "root", o->root_fd);
 	ride(&trees, "workspace", o->workspace_fd);
-	int e = send_to(ours,
-			json_pack("{s:b, s:I, s:I, s:I, s:o}", "hash",
-				  strcmp(o->policy->final, "full") == 0, "bytes",
-				  (json_int_t)o->policy->final_bytes, "files",
-				  (json_int_t)o->policy->final_files, "seconds",
-				  (json_int_t)o->policy->final_s, "secrets",
-				  session_secrets_values(o->secrets)),
-			&trees);
+	e = send_to(ours,
+		    json_pack("{s:b, s:I, s:I, s:I, s:o}", "hash",
+			      strcmp(o->policy->final, "full") == 0, "bytes",
+			      (json_int_t)o->policy->final_bytes, "files",
+			      (json_int_t)o->policy->final_files, "seconds",
+			      (json_int_t)o->policy->final_s, "secrets",
+			      session_secrets_values(o->secrets)),
+		    &trees);
 	if (e == 0)
 		e = give_to_final(r, theirs);
 	ride(&riders, "final", ours);
@@ -368,6 +484,7 @@ static const struct {
 	const char *key, *name;
 } words[] = {
 	[RECORDER_STARTED] = {"reply", "started"},
+	[RECORDER_PREPARED] = {"reply", "prepared"},
 	[RECORDER_OPENED] = {"reply", "opened"},
 	[RECORDER_EXECED] = {"reply", "execed"},
 	[RECORDER_EXEC_CLOSED] = {"reply", "exec.closed"},
@@ -423,27 +540,52 @@ void recorder_message_free(struct recorder_message *m)
 	m->verdict = NULL;
 }
 
-int recorder_receive(struct recorder *r, struct recorder_message *ret_message)
+/* The next of those that came together, or what comes. The caller's. */
+static int next_body(struct recorder *r, json_t **ret_body)
 {
 	struct control_message raw;
-	int e = control_receive(r->recorder.socket, &raw);
+
+	if (json_array_size(r->received) == 0) {
+		int e = control_receive(r->recorder.socket, &raw);
+
+		if (e < 0)
+			return e;
+		json_t *body = take(raw.body);
+
+		control_message_free(&raw);
+		if (!json_is_array(json_object_get(body, "messages"))) {
+			*ret_body = body;
+			return 0;
+		}
+		json_decref(r->received);
+		r->received = json_incref(json_object_get(body, "messages"));
+		json_decref(body);
+	}
+	*ret_body = json_incref(json_array_get(r->received, 0));
+	json_array_remove(r->received, 0);
+	return *ret_body ? 0 : -EBADMSG;
+}
+
+int recorder_receive(struct recorder *r, struct recorder_message *ret_message)
+{
+	cleanup(json) json_t *body = NULL;
+	int e = next_body(r, &body);
 
 	if (e < 0)
 		return e;
 	struct recorder_message m = {
-		.word = find_word(raw.body),
-		.exec = (uint32_t)get_number(raw.body, "exec"),
-		.error = (int)(get_number(raw.body, "errno") & 4095),
-		.ended = json_is_true(json_object_get(raw.body, "ended")),
-		.records = get_number(raw.body, "records"),
-		.lost = get_number(raw.body, "lost"),
+		.word = find_word(body),
+		.exec = (uint32_t)get_number(body, "exec"),
+		.error = (int)(get_number(body, "errno") & 4095),
+		.ended = json_is_true(json_object_get(body, "ended")),
+		.records = get_number(body, "records"),
+		.lost = get_number(body, "lost"),
 	};
-	m.has_note = get_note(raw.body, m.note);
-	get_text(raw.body, "session", m.session, sizeof(m.session));
-	get_text(raw.body, "error", m.text, sizeof(m.text));
-	if (json_is_object(json_object_get(raw.body, "verdict")))
-		m.verdict = json_incref(json_object_get(raw.body, "verdict"));
-	control_message_free(&raw);
+	m.has_note = get_note(body, m.note);
+	get_text(body, "session", m.session, sizeof(m.session));
+	get_text(body, "error", m.text, sizeof(m.text));
+	if (json_is_object(json_object_get(body, "verdict")))
+		m.verdict = json_incref(json_object_get(body, "verdict"));
 
 	*ret_message = m;
 	return 0;

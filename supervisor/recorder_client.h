@@ -20,6 +20,7 @@ struct recorder;
 struct recorder_options {
 	const char *program_dir;
 	const uint8_t *key; /* 32 bytes: the deployment key */
+	json_t *about;	    /* fields that every session.start has beside its own; borrowed */
 	uid_t uid;
 	gid_t gid;
 	uint32_t rings; /* that are kept between sessions */
@@ -42,20 +43,25 @@ bool recorder_is_alive(const struct recorder *r);
 /* Of the resolver of names: readable when it has ended. */
 int recorder_names_pidfd(const struct recorder *r);
 
-struct recorder_open {
-	const char *session;
-	const struct policy *policy;
-	const struct session_secrets *secrets;
-	const json_t *key; /* that signs it: session_key_make; NULL: recorder_sign follows */
+/* What a session stands on, known before it is known what it is to do. */
+struct recorder_ground {
 	uint32_t slot;
 	uint64_t ring_id; /* the same for a ring that comes again */
 	uint64_t ring_bytes, high_water;
 	uint32_t uid_base, uid_count;
-	uint32_t exec;	      /* the command whose process is made while it is opened; 0: none */
-	uint64_t exec_cgroup; /* by which it is known */
-	int journal_fd;	      /* the session's directory */
+	int journal_fd; /* the session's directory */
 	int ring_fd, freeze_fd;
 	int fanotify_fd, root_mount_fd; /* -1: none */
+};
+
+struct recorder_open {
+	const char *session;
+	const struct recorder_ground *ground; /* NULL: it was prepared */
+	const struct policy *policy;
+	const struct session_secrets *secrets;
+	const json_t *key;    /* that signs it: session_key_make; NULL: recorder_sign follows */
+	uint32_t exec;	      /* the command whose process is made while it is opened; 0: none */
+	uint64_t exec_cgroup; /* by which it is known */
 };
 
 /*
@@ -63,8 +69,17 @@ struct recorder_open {
  * message alone; after any other error, such as that the recorder has not read for long, it is
  * killed, which recorder_receive tells.
  */
+/* Whatever is sent from here on waits, with its descriptors, which have to stay open, and goes out
+ * as one message. Nothing where nothing waits. */
+void recorder_hold(struct recorder *r);
+int recorder_release(struct recorder *r);
+
+/* Ahead of the session, which says with recorder_open what it asks for; or let go of it again. */
+int recorder_prepare(struct recorder *r, const char *session, const struct recorder_ground *ground);
+int recorder_forget(struct recorder *r, const char *session);
 int recorder_open(struct recorder *r, const struct recorder_open *open);
-/* The record of a session that never ran or whose supervisor was lost: no ring, only a journal. */
+/* The record of a session that never ran or whose supervisor was lost: no ring, only a journal;
+ * where one was prepared for it, that. */
 int recorder_open_journal(struct recorder *r, const char *session, int journal_fd,
 			  const struct session_secrets *secrets, const json_t *key);
 /* Sign what was opened without a key. */
@@ -78,6 +93,10 @@ struct recorder_command {
 };
 int recorder_exec(struct recorder *r, const char *session, const struct recorder_command *command,
 		  const struct streams *streams);
+/* Its start, with the fields of exec.start: once that is written a byte goes into @gate_fd
+ * (borrowed), at whose other end its process waits. */
+int recorder_start_exec(struct recorder *r, const char *session, uint32_t exec, json_t *fields,
+			int gate_fd);
 int recorder_tty(struct recorder *r, const char *session, uint32_t exec, int master,
 		 const struct streams *streams);
 int recorder_resize(struct recorder *r, const char *session, uint32_t exec, uint16_t columns,
@@ -105,6 +124,7 @@ int recorder_close(struct recorder *r, const char *session, json_t *fields, bool
 
 enum recorder_word {
 	RECORDER_STARTED,
+	RECORDER_PREPARED,
 	RECORDER_OPENED,
 	RECORDER_EXECED,
 	RECORDER_EXEC_CLOSED,

@@ -43,7 +43,10 @@ void session_free(struct session *s)
 			s->host->session_count--;
 			break;
 		}
+	if (s->is_prepared)
+		recorder_forget(s->host->recorder, s->manifest.id);
 	session_tear_down(s);
+	spare_dir_remove(&s->dir, s->host->sessions_fd);
 	json_decref(s->key);
 	free(s->phases);
 	session_request_free(&s->request);
@@ -175,6 +178,7 @@ static int run(struct session *s)
 	int r = guard_secrets(s);
 	if (r < 0)
 		return r;
+	recorder_hold(s->host->recorder);
 	s->is_ready = true;
 	r = record_ready(s);
 	if (r < 0)
@@ -190,23 +194,38 @@ static int run(struct session *s)
 		session_finish(s);
 	else if (s->main)
 		exec_run(s->main);
-	/* Not before: to wake the client takes a processor from the command. */
-	if (s->client.started)
-		s->client.started(s->client.context, s->manifest.id);
+	else
+		session_sign(s);
 	count_start(s);
+	recorder_release(s->host->recorder);
 	return 0;
 }
 
+/* Not before its record is open; nor earlier than needed: to wake the client takes a processor from
+ * the command. */
+static void tell_started(struct session *s)
+{
+	if (s->is_open && s->is_ready && s->client.started)
+		s->client.started(s->client.context, s->manifest.id);
+}
+
+/* What fails needs an open record for its end. What runs is let go by the recorder, which has our
+ * messages in order: nothing waits for its answer. */
 void session_go_on(struct session *s)
 {
-	bool is_waiting = s->building || s->limits.is_measuring ||
-			  (s->main && s->main->stage == EXEC_TELLING);
+	bool is_waiting = s->building || s->limits.is_measuring;
 
-	if (s->stage != SESSION_OPENING || !s->is_open)
+	if (s->stage != SESSION_OPENING)
 		return;
-	if (s->verdict.reason == VERDICT_NONE && is_waiting)
-		return;
-	if (s->verdict.reason != VERDICT_NONE || run(s) < 0)
+	if (!s->is_bare && s->verdict.reason == VERDICT_NONE) {
+		if (is_waiting)
+			return;
+		if (run(s) == 0) {
+			tell_started(s);
+			return;
+		}
+	}
+	if (s->is_open)
 		session_close_record(s);
 }
 
@@ -221,7 +240,10 @@ static void opened(struct session *s, const struct recorder_message *m)
 	s->is_open = true;
 	if (s->is_bare && !m->ended)
 		session_loss_tell(s);
-	session_go_on(s);
+	if (s->stage == SESSION_OPENING)
+		session_go_on(s);
+	else
+		tell_started(s);
 }
 
 static struct session *new_session(struct host *h)
@@ -233,9 +255,28 @@ static struct session *new_session(struct host *h)
 	s->host = h;
 	s->phases = h->config.is_debugged ? phases_new() : NULL;
 	s->dir_fd = s->manifest_fd = s->slot_fd = s->request.workspace_fd = -1;
+	s->dir = (struct spare_dir)SPARE_DIR_NONE;
 	s->template = TEMPLATE_USE_NONE;
 	s->started_boot_ns = session_clock_ns(CLOCK_BOOTTIME);
 	return s;
+}
+
+/* In one message, as far as that goes. */
+static int begin_record(struct session *s, const int fds[3])
+{
+	struct recorder *recorder = s->host->recorder;
+
+	recorder_hold(recorder);
+	int r = session_open_record(s);
+	if (r < 0) {
+		recorder_release(recorder);
+		return r;
+	}
+	crash_point();
+	tell_recorder(s, fds);
+	crash_point();
+	session_go_on(s);
+	return recorder_release(recorder);
 }
 
 int session_start(struct host *h, struct session_request *request, const struct ucred *asker,
@@ -265,17 +306,13 @@ int session_start(struct host *h, struct session_request *request, const struct 
 		}
 		s->is_bare = true;
 	}
-	r = session_open_record(s);
+	r = begin_record(s, fds);
 	if (r < 0) {
 		fault_say(ret_fault, "recorder", "the recorder cannot be told: %s", strerror(-r));
 		session_dir_remove(h->sessions_fd, s->dir_fd, s->manifest.id);
 		session_free(s);
 		return r;
 	}
-	crash_point();
-	tell_recorder(s, fds);
-	crash_point();
-	session_sign(s);
 	*ret_session = s;
 	return 0;
 }
@@ -361,7 +398,7 @@ void session_recorder_message(struct session *s, struct recorder_message *m)
 	struct verdict lost = {.reason = VERDICT_KILLED, .by = "on_loss"};
 	struct session_exec *x = exec_find(s, m->exec);
 
-	if (m->word == RECORDER_OPENED && s->stage == SESSION_OPENING)
+	if (m->word == RECORDER_OPENED && !s->is_open)
 		opened(s, m);
 	else if (m->word == RECORDER_EXECED && x)
 		exec_told(x, m);

@@ -62,12 +62,10 @@ uid_t session_asker(const struct session *s);
 /* The session called @id, or NULL. */
 struct session *session_find(struct host *h, const char *id);
 struct session *session_next(const struct session *s);
+/* Fields of session.start that are the same for all sessions of @h; NULL when out of memory. */
+json_t *session_about_fields(const struct host *h);
 /* {id, name, tenant, state, started, command} */
 json_t *session_describe(const struct session *s);
-
-/* What the session.start of each session of @h says alike, of the host and its vitrined; NULL when
- * out of memory. */
-json_t *session_common_fields(const struct host *h);
 
 /* The client has gone: nobody is told of the end, and output is no longer delivered. */
 void session_forget_client(struct session *s);

@@ -199,6 +199,7 @@ void session_close_record(struct session *s)
 {
 	struct host *h = s->host;
 
+	session_sign(s);
 	bool is_untouched = s->is_dead && session_look(s);
 
 	if (s->sandbox) {

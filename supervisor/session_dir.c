@@ -12,8 +12,6 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 
-#define TRIES 8
-
 int session_dir_make_id(char ret_id[SESSION_ID_LENGTH + 1])
 {
 	unsigned char random[SESSION_ID_LENGTH / 2];
@@ -71,24 +69,6 @@ int session_dir_make(int sessions_fd, const char *name, const struct session_dir
 	dir.fd = take_fd(fd);
 	*ret_dir = dir;
 	return 0;
-}
-
-int session_dir_create(int sessions_fd, const struct session_dir_owner *owner,
-		       char ret_id[SESSION_ID_LENGTH + 1], struct session_dir *ret_dir)
-{
-	bool is_given = ret_id[0] != 0;
-	char id[SESSION_ID_LENGTH + 1];
-	int r = -EEXIST;
-
-	memcpy(id, ret_id, sizeof(id));
-	for (int i = 0; i < (is_given ? 1 : TRIES) && r == -EEXIST; i++) {
-		r = is_given ? 0 : session_dir_make_id(id);
-		if (r == 0)
-			r = session_dir_make(sessions_fd, id, owner, ret_dir);
-	}
-	if (r == 0)
-		memcpy(ret_id, id, sizeof(id));
-	return r;
 }
 
 int session_dir_open(int sessions_fd, const char *id, int *ret_fd)
@@ -153,7 +133,7 @@ void session_dir_tidy(int sessions_fd)
 		if (!(session_id_is_valid(entry->d_name) || is_spare(entry->d_name)) ||
 		    session_dir_open(sessions_fd, entry->d_name, &fd) < 0)
 			continue;
-		if (is_empty(fd))
+		if (is_spare(entry->d_name) || is_empty(fd))
 			session_dir_remove(sessions_fd, fd, entry->d_name);
 		else
 			manifest_settle_again(fd); /* readers do not mind */

@@ -28,10 +28,8 @@ struct session_dir {
 /* A new random id. 0 or -errno. */
 int session_dir_make_id(char ret_id[SESSION_ID_LENGTH + 1]);
 
-/* Make a directory for the id in @ret_id, or with a new one where that is empty. 0 or -errno. */
-int session_dir_create(int sessions_fd, const struct session_dir_owner *owner,
-		       char ret_id[SESSION_ID_LENGTH + 1], struct session_dir *ret_dir);
-/* The same of this name. -EEXIST: it is taken, or who clears up was faster than the lock. */
+/* Make a directory of this name. 0 or -errno. -EEXIST: it is taken, or who clears up was faster
+ * than the lock. */
 int session_dir_make(int sessions_fd, const char *name, const struct session_dir_owner *owner,
 		     struct session_dir *ret_dir);
 void session_dir_close(struct session_dir *dir);

@@ -11,8 +11,10 @@
 #include "sandbox/init.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define DRAIN_US 2000000 /* for a reader to take what a killed command wrote */
 #define AGENT_UID 1000
@@ -300,6 +302,7 @@ static void take_status(struct session *s, const struct sandbox_status *status)
 		session_finish(s);
 	} else if (status->kind == SANDBOX_STARTED) {
 		phases_mark(s->phases, "started");
+		session_sign(s);
 	} else if (status->kind == SANDBOX_TERMINAL) {
 		if (x && x->stage == EXEC_WORKING)
 			take_terminal(x, master);
@@ -389,7 +392,7 @@ int exec_tell(struct session_exec *x, struct fault *f)
 	return r < 0 ? fault_set(f, r, "record", "record: %s", strerror(-r)) : 0;
 }
 
-static int start_command(struct session_exec *x)
+static int start_command(struct session_exec *x, int gate_fd)
 {
 	const struct exec_request *r = x->request;
 	struct session *s = x->session;
@@ -404,6 +407,7 @@ static int start_command(struct session_exec *x)
 		.stdin_fd = x->streams.session[0],
 		.stdout_fd = x->streams.session[1],
 		.stderr_fd = x->streams.session[2],
+		.gate_fd = gate_fd,
 		.tty = r->tty,
 		.columns = r->columns,
 		.rows = r->rows,
@@ -416,17 +420,28 @@ static int start_command(struct session_exec *x)
 	return e;
 }
 
+/* Its process gets ready while the recorder writes that it starts, and lets it go. */
 static int start(struct session_exec *x)
 {
 	struct session *s = x->session;
-	struct recorder *recorder = s->host->recorder;
-	int r = recorder_event(recorder, s->manifest.id, "exec.start", session_exec_fields(x));
+	cleanup(close_fd) int gate = -1, opener = -1;
+	int ends[2];
+	int r = pipe2(ends, O_CLOEXEC) < 0 ? -errno : 0;
+
+	if (r == 0) {
+		gate = ends[0];
+		opener = ends[1];
+		r = recorder_start_exec(s->host->recorder, s->manifest.id, x->number,
+					session_exec_fields(x), opener);
+		int sent = recorder_release(s->host->recorder);
+		r = r < 0 ? r : sent;
+	}
 	if (r < 0) {
 		session_say_failed(s, &x->verdict, "record", r, NULL);
 		return r;
 	}
 	crash_point();
-	r = start_command(x);
+	r = start_command(x, gate);
 	streams_close_session(&x->streams);
 	if (r < 0)
 		return r;
@@ -447,20 +462,19 @@ void exec_run(struct session_exec *x)
 		exec_finish(x);
 }
 
-/* The recorder knows it, and the session stands: or it does not, and then there is no command. */
+/* The recorder knows it; or it does not, and then there is no command. Nothing waits for that with
+ * the first one, which the recorder has to let go. */
 void exec_told(struct session_exec *x, const struct recorder_message *m)
 {
 	struct session *s = x->session;
 
-	if (x->stage != EXEC_TELLING)
-		return;
 	if (m->error)
 		session_say_failed(s, &x->verdict, "record", -m->error, m->text);
-	else
-		x->stage = EXEC_TOLD;
 	if (x == s->main) {
-		verdict_decide(&s->verdict, &x->verdict);
-		session_go_on(s);
+		if (m->error)
+			session_end(s, &x->verdict, false);
+	} else if (x->stage != EXEC_TELLING) {
+		return;
 	} else if (m->error) {
 		sandbox_kill(s->sandbox, x->number);
 		tell_end(x, NULL);

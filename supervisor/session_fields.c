@@ -67,36 +67,22 @@ static void put_boot_id(json_t *fields)
 	put(fields, "boot_id", text);
 }
 
-static void put_versions(json_t *fields)
-{
-	struct utsname host;
-	json_t *versions = json_pack("{s:s}", "vitrine", VITRINE_VERSION);
-
-	if (versions && uname(&host) == 0)
-		put(versions, "kernel", host.release);
-	json_object_set_new(fields, "versions", versions);
-}
-
-json_t *session_common_fields(const struct host *h)
-{
-	char key_id[DEPLOYMENT_KEY_ID + 1];
-	json_t *fields = json_pack("{s:s}", "source", "tracepoint");
-
-	if (!fields)
-		return NULL;
-	deployment_key_id(h->key, key_id);
-	put(fields, "redact_key", key_id);
-	put_versions(fields);
-	put_boot_id(fields);
-	return fields;
-}
-
 static void put_host(json_t *fields)
 {
 	struct utsname host;
 
 	if (uname(&host) == 0)
 		put(fields, "host", host.nodename);
+}
+
+static json_t *versions_object(void)
+{
+	struct utsname host;
+	json_t *versions = json_pack("{s:s}", "vitrine", VITRINE_VERSION);
+
+	if (versions && uname(&host) == 0)
+		put(versions, "kernel", host.release);
+	return versions;
 }
 
 static void put_doctor(json_t *fields, const struct doctor_report *report)
@@ -139,10 +125,25 @@ static void put_rules(json_t *fields, const uint8_t digest[32], const struct pol
 	put(fields, "redact_rules_sha256", hex);
 }
 
+json_t *session_about_fields(const struct host *h)
+{
+	char key_id[DEPLOYMENT_KEY_ID + 1];
+	cleanup(json) json_t *fields =
+		json_pack("{s:s, s:o, s:o}", "source", "tracepoint", "sensors",
+			  sensors_array(h->sensors), "versions", versions_object());
+
+	if (!fields)
+		return NULL;
+	deployment_key_id(h->key, key_id);
+	put(fields, "redact_key", key_id);
+	put_boot_id(fields);
+	return take(fields);
+}
+
 json_t *session_start_fields(const struct session *s)
 {
 	const struct policy *p = &s->request.policy;
-	cleanup(json) json_t *fields = json_copy(s->host->common_fields);
+	cleanup(json) json_t *fields = json_object();
 
 	if (!fields)
 		return NULL;
@@ -163,7 +164,6 @@ json_t *session_start_fields(const struct session *s)
 	json_object_set_new(fields, "policy", json_loads(p->recorded, 0, NULL));
 	put(fields, "policy_sha256", p->sha256);
 	put_rules(fields, s->host->rules_digest, p);
-	json_object_set_new(fields, "sensors", sensors_array(s->host->sensors));
 	put_host(fields);
 	put_doctor(fields, s->host->doctor);
 	return take(fields);

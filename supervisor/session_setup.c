@@ -58,27 +58,36 @@ static int make_manifest(struct session *s)
 	return r;
 }
 
+/* It gets the session's name when its manifest is in it. */
+static int fill_directory(struct session *s, struct spare_dir *dir)
+{
+	int r = s->manifest.id[0] ? 0 : session_dir_make_id(s->manifest.id);
+
+	s->dir_fd = dir->dir.fd;
+	s->manifest_fd = take_fd(dir->dir.manifest_fd);
+	if (r == 0)
+		r = make_manifest(s);
+	if (r == 0)
+		r = session_settle_start(s);
+	return r < 0 ? r : spare_dir_name(dir, s->host->sessions_fd, s->manifest.id);
+}
+
 static int make_directory(struct session *s, struct fault *f)
 {
 	struct host *h = s->host;
 	const struct session_dir_owner owner = host_session_owner(h);
-	struct session_dir dir = SESSION_DIR_NONE;
-	int r = spare_dirs_take(h->spare_dirs, h->sessions_fd, &owner, s->manifest.id, &dir);
-	s->dir_fd = dir.fd;
-	s->manifest_fd = dir.manifest_fd;
-	if (r < 0)
-		return fault_set(f, r, "state", "state directory %s: %s", h->config.state,
-				 strerror(-r));
+	int r = s->dir.dir.fd >= 0
+			? 0
+			: spare_dirs_take(h->spare_dirs, h->sessions_fd, &owner, &s->dir);
 
-	r = make_manifest(s);
 	if (r == 0)
-		r = session_settle_start(s);
-	if (r < 0) {
-		session_dir_remove(h->sessions_fd, s->dir_fd, s->manifest.id);
-		return fault_set(f, r, "state", "state directory %s: %s", h->config.state,
-				 strerror(-r));
-	}
-	return 0;
+		r = fill_directory(s, &s->dir);
+	if (r < 0 && s->dir_fd >= 0)
+		session_dir_remove(h->sessions_fd, s->dir_fd, s->dir.name);
+	s->dir = (struct spare_dir)SPARE_DIR_NONE;
+	return r < 0 ? fault_set(f, r, "state", "state directory %s: %s", h->config.state,
+				 strerror(-r))
+		     : 0;
 }
 
 /* A directory is read as root reads it, so only root may give one. */
@@ -263,7 +272,10 @@ static int start_watch(struct session *s, struct fault *f)
 	s->cgroup = sandbox_info(s->sandbox)->cgroup;
 	s->missed_before = h->missed_seen;
 	sensors_deny(h->sensors, &s->request.policy.syscalls.denied);
-	r = sensors_open_session(h->sensors, &subject, &s->watch);
+	r = s->has_slot ? 0 : sensors_take_slot(h->sensors, &s->watch);
+	s->has_slot = r == 0;
+	if (r == 0)
+		r = sensors_open_session(h->sensors, &subject, &s->watch);
 	if (r < 0) {
 		host_unwatch(h);
 		return fail(s, f, "sensors", r,
@@ -294,6 +306,9 @@ static bool take_from_pool(struct session *s)
 	s->slot = lease.slot;
 	s->slot_fd = lease.slot_fd;
 	s->sandbox = lease.sandbox;
+	s->watch = lease.watch;
+	s->dir = lease.dir;
+	s->has_slot = s->is_prepared = true;
 	if (s->main)
 		s->main->cgroup = lease.exec_cgroup;
 	else
@@ -415,9 +430,11 @@ void session_tear_down(struct session *s)
 		exec_abandon(s->execs);
 	if (s->is_watched) {
 		sensors_close_session(h->sensors, s->cgroup, s->watch.slot);
-		s->is_watched = false;
 		host_unwatch(h);
+	} else if (s->has_slot) {
+		sensors_give_slot(h->sensors, s->watch.slot);
 	}
+	s->is_watched = s->has_slot = false;
 	sandbox_free(s->sandbox);
 	s->sandbox = NULL;
 	if (s->slot_fd >= 0)
@@ -440,6 +457,7 @@ static int open_bare(struct session *s)
 
 	if (r < 0)
 		return key_missing(s, r);
+	s->is_prepared = false;
 	return recorder_open_journal(s->host->recorder, s->manifest.id, s->dir_fd,
 				     &s->request.secrets, key);
 }
@@ -451,11 +469,35 @@ void session_sign(struct session *s)
 
 	if (s->is_bare || s->is_signed)
 		return;
+	s->is_signed = true;
 	int r = session_key_make(s->host, s->manifest.id, &key);
 	r = r < 0 ? key_missing(s, r) : recorder_sign(s->host->recorder, s->manifest.id, key);
 	phases_mark(s->phases, "signed");
-	if (r < 0)
-		session_decide_failed(s, "key", r, NULL);
+	if (r == 0)
+		return;
+	session_decide_failed(s, "key", r, NULL);
+	if (s->stage == SESSION_WORKING)
+		session_finish(s);
+}
+
+struct recorder_ground session_ground_of(struct sandbox *sandbox,
+					 const struct sensors_session *watch, int dir_fd)
+{
+	const struct sandbox_info *info = sandbox_info(sandbox);
+
+	return (struct recorder_ground){
+		.slot = watch->slot,
+		.ring_id = watch->ring_id,
+		.ring_bytes = watch->ring_bytes,
+		.high_water = watch->high_water,
+		.uid_base = info->uid_base,
+		.uid_count = info->uid_count,
+		.journal_fd = dir_fd,
+		.ring_fd = watch->ring_fd,
+		.freeze_fd = info->freeze_fd,
+		.fanotify_fd = info->fanotify_fd,
+		.root_mount_fd = info->root_mount_fd,
+	};
 }
 
 int session_open_record(struct session *s)
@@ -470,29 +512,20 @@ int session_open_record(struct session *s)
 	if (s->main && !s->main->cgroup)
 		(void)sandbox_prepare_exec(s->sandbox, s->main->number, &s->main->cgroup);
 
-	const struct sandbox_info *info = sandbox_info(s->sandbox);
-	struct recorder_open open = {
+	const struct recorder_ground ground = session_ground_of(s->sandbox, &s->watch, s->dir_fd);
+	const struct recorder_open open = {
 		.session = s->manifest.id,
+		.ground = s->is_prepared ? NULL : &ground,
 		.policy = &s->request.policy,
 		.secrets = &s->request.secrets,
 		.key = key,
-		.slot = s->watch.slot,
-		.ring_id = s->watch.ring_id,
-		.ring_bytes = s->watch.ring_bytes,
-		.high_water = s->watch.high_water,
-		.uid_base = info->uid_base,
-		.uid_count = info->uid_count,
 		.exec = s->main ? s->main->number : 0,
 		.exec_cgroup = s->main ? s->main->cgroup : 0,
-		.journal_fd = s->dir_fd,
-		.ring_fd = s->watch.ring_fd,
-		.freeze_fd = info->freeze_fd,
-		.fanotify_fd = info->fanotify_fd,
-		.root_mount_fd = info->root_mount_fd,
 	};
 	int r = recorder_open(s->host->recorder, &open);
 	if (r < 0)
 		return r;
+	s->is_prepared = false;
 	s->is_signed = key != NULL;
 	session_follow_building(s);
 	return 0;

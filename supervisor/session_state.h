@@ -6,6 +6,7 @@
 #include "secret_files.h"
 #include "session.h"
 #include "session_dir.h"
+#include "spare_dirs.h"
 #include "streams.h"
 #include "templates.h"
 
@@ -30,8 +31,7 @@ struct session_limits {
 
 /* What a command waits for. */
 enum exec_stage {
-	EXEC_TELLING,  /* the recorder knows it */
-	EXEC_TOLD,     /* the session stands */
+	EXEC_TELLING,  /* the recorder knows it, or for the first one the session stands */
 	EXEC_WORKING,  /* its first process ends */
 	EXEC_DRAINING, /* the recorder has what it wrote */
 };
@@ -66,6 +66,7 @@ struct session {
 	struct session_request request;
 	struct ucred asker;
 	struct manifest manifest; /* .id is the session's */
+	struct spare_dir dir;	  /* until it has its name */
 	int dir_fd;		  /* its directory, locked */
 	int manifest_fd;	  /* its manifest, until that is on disk */
 	int slot_fd;		  /* holds .slot */
@@ -74,6 +75,8 @@ struct session {
 	struct sandbox *sandbox;      /* NULL: none, or no more */
 	struct secret_files *secret_files;
 	bool is_watched;
+	bool has_slot;	  /* of .watch */
+	bool is_prepared; /* the recorder is, and was not told that it begins */
 	struct sensors_session watch;
 	uint64_t missed_before; /* missed runs of all programs when it began */
 	uint64_t missed;	/* since then, when it ended */
@@ -115,10 +118,13 @@ void session_tear_down(struct session *s);
 /* Its record is not to be told more of it: clean its ground, but for what session_tear_down gives
  * back. */
 void session_clear(struct session *s);
+/* What a session in @sandbox stands on, for the recorder; its descriptors are borrowed. */
+struct recorder_ground session_ground_of(struct sandbox *sandbox,
+					 const struct sensors_session *watch, int dir_fd);
 /* Open the record: all of it, or with session.is_bare only the journal. */
 int session_open_record(struct session *s);
-/* The recorder was told all it needs to know of it, and is at work: give it the key, unless it has
- * one. What fails is in the verdict. */
+/* Give the recorder the key, unless it has it: while the command runs, which need not wait for
+ * that. What fails is in the verdict. */
 void session_sign(struct session *s);
 
 /* session_settle.c */

@@ -10,6 +10,7 @@
 #include "leftovers.h"
 #include "listener.h"
 #include "passed.h"
+#include "pool.h"
 #include "record/cleanup.h"
 #include "retention.h"
 #include "session.h"
@@ -289,6 +290,8 @@ static int on_recorder(sd_event_source *source, int fd, uint32_t events, void *c
 		struct session *session = session_find(&s->host, m.session);
 		if (session)
 			session_recorder_message(session, &m);
+		else
+			pool_recorder_message(s->host.pool, &m);
 		recorder_message_free(&m);
 	}
 	exit_when_empty(s);

@@ -40,6 +40,18 @@ int call_take_fd(struct call *c, const char *name);
 /* Put into @reply what went wrong; @why NULL: what errno says. */
 void call_put_error(json_t *reply, int error, const char *why);
 
-/* Serve `start`: recordings_start.c; and `close`: recordings_close.c. */
+/*
+ * The key that signs the record, in *ret_key, made of @seed and @key; left alone where the message
+ * has none. 0 or -EINVAL. @seed is the caller's to wipe.
+ */
+int call_signing(struct call *c, uint8_t seed[SIGN_SEED_SIZE], struct checkpoints_key *key,
+		 const struct checkpoints_key **ret_key);
+
+/* Serve `start`: recordings_start.c. */
 int call_serve_start(struct call *c);
+/* Serve `prepare`, `forget` and `open`: recordings_open.c. */
+int call_serve_prepare(struct call *c);
+int call_serve_forget(struct call *c);
+int call_serve_open(struct call *c);
+/* Serve `close`: recordings_close.c. */
 int call_serve_close(struct call *c);

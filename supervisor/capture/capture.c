@@ -43,6 +43,13 @@ int capture_new(const struct capture_options *options, struct capture **ret_capt
 	return 0;
 }
 
+void capture_ask(struct capture *c, const char *const *watch_reads,
+		 const struct syscall_changes *syscalls)
+{
+	c->options.watch_reads = watch_reads;
+	c->options.syscalls = *syscalls;
+}
+
 void capture_free(struct capture *c)
 {
 	if (!c)

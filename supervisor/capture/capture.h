@@ -34,8 +34,8 @@ struct capture_options {
 	int fanotify_fd; /* fanotify group on the session's own file systems, -1 if there is none */
 	int root_mount_fd; /* a mount of the session's root, for vitrine-names; -1 without fanotify
 			    */
-	const char *const *watch_reads;	 /* NULL-terminated glob patterns; borrowed */
-	struct syscall_changes syscalls; /* of the session's policy */
+	const char *const *watch_reads; /* see capture_ask */
+	struct syscall_changes syscalls;
 	capture_emit *emit;
 	void *emit_context;
 };
@@ -62,6 +62,10 @@ struct capture {
 };
 
 int capture_new(const struct capture_options *options, struct capture **ret_capture);
+/* What the session's policy asks for, before the first record: @watch_reads (NULL-terminated glob
+ * patterns; borrowed), and what it changes of the calls that are allowed. */
+void capture_ask(struct capture *c, const char *const *watch_reads,
+		 const struct syscall_changes *syscalls);
 void capture_free(struct capture *c);
 
 /* Tell which cgroup belongs to command @exec; it may be told again. -ENOSPC when the table is full:

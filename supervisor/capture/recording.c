@@ -20,6 +20,12 @@ static int fail(const char **ret_why, int error, const char *why)
 	return error;
 }
 
+static void close_descriptor(int *fd)
+{
+	if (*fd >= 0)
+		close(take_fd(*fd));
+}
+
 /* ---- open ---- */
 
 static int copy_reads(struct recording *r)
@@ -63,7 +69,17 @@ static void on_cut(void *context, size_t rule, bool is_over_budget)
 		metric_add(r->host->metrics->redaction_budget, 1);
 }
 
-/* The policy's rules were checked when it was made: what fails here is memory. */
+static int new_redactor(struct recording *r, const struct shapes *shapes,
+			struct redactor **ret_redactor)
+{
+	const struct recording_options *o = &r->options;
+	int e = redactor_new(r->host->key, shapes, o->secrets, o->secret_count, ret_redactor);
+
+	return e < 0 ? e : switch_off(r, *ret_redactor);
+}
+
+/* The one that was made ahead is for who asks for nothing. The policy's rules were checked when it
+ * was made: what fails here is memory. */
 static int make_redactor(struct recording *r, const char **ret_why)
 {
 	const struct recording_options *o = &r->options;
@@ -77,30 +93,30 @@ static int make_redactor(struct recording *r, const char **ret_why)
 	}
 	if (e < 0)
 		return fail(ret_why, e, "cannot set up the policy's rules of redaction");
-	e = redactor_new(r->host->key, shapes, o->secrets, o->secret_count, &r->redactor);
+	if (r->shapes || o->secret_count || json_array_size(o->redact_off)) {
+		redactor_free(take(r->redactor));
+		e = new_redactor(r, shapes, &r->redactor);
+	}
 	if (e == -EINVAL)
 		return fail(ret_why, e, "a secret is too short to be redacted");
-	if (e == 0)
-		redactor_watch(r->redactor, on_cut, r);
-	if (e == 0)
-		e = switch_off(r, r->redactor);
 	if (e == 0 && o->redact_output)
-		e = redactor_new(r->host->key, shapes, o->secrets, o->secret_count, &r->delivery);
-	if (e == 0 && r->delivery)
-		e = switch_off(r, r->delivery);
-	return e < 0 ? fail(ret_why, e, "cannot set up redaction") : 0;
+		e = new_redactor(r, shapes, &r->delivery);
+	if (e < 0)
+		return fail(ret_why, e, "cannot set up redaction");
+	redactor_watch(r->redactor, on_cut, r);
+	return 0;
 }
+
+/* ---- what is there before it is known what for ---- */
 
 static int open_journal(struct recording *r, const char **ret_why)
 {
-	const struct recording_options *o = &r->options;
-	struct journal_options options = {
-		.session = r->session, .compress = true, .system = &r->host->system, .key = o->key};
-	int e = make_redactor(r, ret_why);
+	const struct journal_options options = {.session = r->session,
+						.compress = true,
+						.system = &r->host->system,
+						.key = r->ground.key};
+	int e = journal_open(r->ground.journal_fd, &options, &r->journal);
 
-	if (e < 0)
-		return e;
-	e = journal_open(o->journal_fd, &options, &r->journal);
 	if (e < 0)
 		return fail(ret_why, e, "cannot open the journal");
 	recording_look_back(r);
@@ -110,32 +126,34 @@ static int open_journal(struct recording *r, const char **ret_why)
 /* The descriptors belong to the recording once everything else is there. */
 static void leave_descriptors(struct recording *r)
 {
-	r->options.ring_fd = r->options.freeze_fd = -1;
-	r->options.fanotify_fd = r->options.root_mount_fd = -1;
+	r->ground.ring_fd = r->ground.freeze_fd = -1;
+	r->ground.fanotify_fd = r->ground.root_mount_fd = -1;
 }
 
-int recording_new(struct recording_host *host, const struct recording_options *options,
-		  struct recording **ret_recording, const char **ret_why)
+int recording_prepare(struct recording_host *host, const struct recording_ground *ground,
+		      struct recording **ret_recording, const char **ret_why)
 {
 	struct recording *r = calloc(1, sizeof(*r));
 	if (!r)
 		return fail(ret_why, -ENOMEM, "out of memory");
 
 	r->host = host;
-	r->options = *options;
-	r->has_secrets = options->secret_count > 0;
-	r->output.limit = options->output_limit;
-	r->session = strdup(options->session);
+	r->ground = *ground;
+	for (size_t i = 0; i < RECORDING_EXECS; i++)
+		r->execs[i].gate_fd = -1;
+	r->session = strdup(ground->session);
 	r->arena = json_arena_new();
-	int e = r->session && r->arena ? copy_reads(r) : -ENOMEM;
+	int e = r->session && r->arena ? 0 : -ENOMEM;
 	*ret_why = "out of memory";
+	if (e == 0) {
+		*ret_why = "cannot set up redaction";
+		e = redactor_new(host->key, host->shapes, NULL, 0, &r->redactor);
+	}
 	if (e == 0)
 		e = open_journal(r, ret_why);
-	if (e == 0 && options->ring_fd >= 0) {
+	if (e == 0 && ground->ring_fd >= 0) {
 		*ret_why = "cannot watch the ring";
-		e = recording_open_ring(r);
-		if (e == 0 && options->exec)
-			capture_add_exec(r->capture, options->exec_cgroup, options->exec);
+		e = recording_find_ring(r);
 	}
 	if (e < 0) {
 		recording_leave_ring(r);
@@ -143,35 +161,71 @@ int recording_new(struct recording_host *host, const struct recording_options *o
 		recording_free(r);
 		return e;
 	}
-
-	/* What was borrowed for the opening alone. */
-	r->options.session = r->session;
-	r->options.secrets = NULL;
-	r->options.key = NULL;
-	r->options.watch_reads = r->options.redact_off = r->options.redact_rules = NULL;
-	r->options.journal_fd = -1;
+	r->ground.session = r->session;
+	r->ground.journal_fd = -1; /* borrowed for this alone, as is the key */
+	r->ground.key = NULL;
 	*ret_recording = r;
 	return 0;
 }
 
-static void close_descriptor(int *fd)
+/* ---- what the session asks for ---- */
+
+static int watch(struct recording *r, const char **ret_why)
 {
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
+	const struct recording_options *o = &r->options;
+
+	if (o->is_bare) {
+		recording_leave_ring(r);
+		recording_free_capture(r);
+	}
+	if (!r->capture)
+		return 0;
+	capture_ask(r->capture, r->reads, &o->syscalls);
+	if (o->exec)
+		capture_add_exec(r->capture, o->exec_cgroup, o->exec);
+	int e = recording_watch_ring(r);
+	return e < 0 ? fail(ret_why, e, "cannot watch the ring") : 0;
+}
+
+int recording_open(struct recording *r, const struct recording_options *options,
+		   const char **ret_why)
+{
+	r->options = *options;
+	r->has_secrets = options->secret_count > 0;
+	r->output.limit = options->output_limit;
+	*ret_why = "out of memory";
+	int e = copy_reads(r);
+	if (e == 0)
+		e = make_redactor(r, ret_why);
+	if (e == 0)
+		e = watch(r, ret_why);
+	if (e < 0)
+		return e;
+
+	/* What was borrowed for the opening alone. */
+	r->options.secrets = NULL;
+	r->options.watch_reads = r->options.redact_off = r->options.redact_rules = NULL;
+	r->is_open = true;
+	return 0;
+}
+
+bool recording_is_open(const struct recording *r)
+{
+	return r->is_open;
 }
 
 void recording_free_exec(struct recording_exec *exec)
 {
 	exec_relays_free(exec->relays);
 	json_decref(exec->fields);
-	*exec = (struct recording_exec){0};
+	close_descriptor(&exec->gate_fd);
+	*exec = (struct recording_exec){.gate_fd = -1};
 }
 
 void recording_leave_files(struct recording *r)
 {
-	close_descriptor(&r->options.fanotify_fd);
-	close_descriptor(&r->options.root_mount_fd);
+	close_descriptor(&r->ground.fanotify_fd);
+	close_descriptor(&r->ground.root_mount_fd);
 }
 
 void recording_free(struct recording *r)
@@ -183,8 +237,8 @@ void recording_free(struct recording *r)
 	recording_leave_ring(r);
 	recording_free_capture(r);
 	recording_drop_end(r);
-	close_descriptor(&r->options.ring_fd);
-	close_descriptor(&r->options.freeze_fd);
+	close_descriptor(&r->ground.ring_fd);
+	close_descriptor(&r->ground.freeze_fd);
 	recording_leave_files(r);
 	journal_close(r->journal);
 	redactor_free(r->redactor);
@@ -235,6 +289,15 @@ static void release_delivery(struct recording *r)
 		(void)redact_flush(r->delivery, clock_ns(CLOCK_BOOTTIME), deliver, r);
 }
 
+/* Whose start cannot be written does not start. */
+static void open_gate(const struct recording *r, struct recording_exec *exec)
+{
+	if (exec->gate_fd < 0 || r->waiting_since)
+		return;
+	(void)!write(exec->gate_fd, "", 1);
+	close_descriptor(&exec->gate_fd);
+}
+
 bool recording_tick(struct recording *r)
 {
 	bool was_waiting = r->waiting_since != 0;
@@ -249,6 +312,7 @@ bool recording_tick(struct recording *r)
 			recording_free_exec(&r->execs[i]);
 		else if (r->execs[i].relays && (!r->waiting_since || r->gave_up))
 			exec_relays_resume(r->execs[i].relays);
+		open_gate(r, &r->execs[i]);
 	}
 	return had_some || was_waiting;
 }
@@ -268,6 +332,13 @@ int recording_read_fields(struct recording *r, json_t *fields, struct event *e,
 	return 0;
 }
 
+static void put_about(const struct recording_host *host, struct event *e)
+{
+	for (size_t i = 0; host->about && i < host->about->count; i++)
+		if (!event_get(e, host->about->values[i].field))
+			event_put_value(e, &host->about->values[i]);
+}
+
 int recording_event(struct recording *r, enum event_kind kind, json_t *fields, const char **ret_why)
 {
 	recording_drain_ring(r);
@@ -277,9 +348,11 @@ int recording_event(struct recording *r, enum event_kind kind, json_t *fields, c
 	if (error < 0)
 		return error;
 
+	if (kind == EVENT_session_start)
+		put_about(r->host, e);
 	*ret_why = "cannot write the event";
 	error = recording_emit(r, e);
-	if (error == 0)
+	if (error == 0 && !r->host->is_held)
 		recording_commit(r);
 	return error;
 }
@@ -368,6 +441,22 @@ int recording_add_exec(struct recording *r, const struct recording_command *comm
 	place->owner = r;
 	capture_add_exec(r->capture, command->cgroup, command->exec);
 	*ret_relays = place->relays;
+	return 0;
+}
+
+int recording_start_exec(struct recording *r, uint32_t exec, json_t *fields, int gate_fd,
+			 const char **ret_why)
+{
+	struct recording_exec *found = recording_find_exec(r, exec);
+	int e = found ? recording_event(r, EVENT_exec_start, fields, ret_why)
+		      : fail(ret_why, -ENOENT, "no such command");
+
+	if (e < 0)
+		return e;
+	recording_commit(r);
+	close_descriptor(&found->gate_fd);
+	found->gate_fd = gate_fd;
+	open_gate(r, found);
 	return 0;
 }
 

@@ -45,6 +45,8 @@ struct recording_host {
 	int names_fd;		    /* socket of vitrine-names; -1 without */
 	uint32_t cpus;		    /* possible ones */
 	int64_t wall_minus_boot_ns;
+	bool is_held;		   /* who writes events commits them by itself, soon */
+	const struct event *about; /* what each session.start has beside its own; NULL: nothing */
 	struct metrics_recorder *metrics; /* what is counted of all of them; never NULL */
 	struct journal_system system;	  /* of their journals */
 	void (*notice)(void *context, const char *session, enum recording_notice what, int error,
@@ -52,11 +54,21 @@ struct recording_host {
 	void *notice_context;
 };
 
-struct recording_options {
+/* What a recording stands on: known before it is known what the session is to do. */
+struct recording_ground {
 	const char *session;
 	uint32_t slot;
 	uint64_t ring_id; /* 0: it does not come again */
 	uint64_t ring_bytes, high_water;
+	uint32_t uid_base, uid_count;
+	int journal_fd;			   /* directory; borrowed */
+	const struct checkpoints_key *key; /* signs it; borrowed; NULL: it is unsigned as yet */
+	/* Taken over on success, except where -1. Without a ring only the journal is there. */
+	int ring_fd, freeze_fd, fanotify_fd, root_mount_fd;
+};
+
+struct recording_options {
+	bool is_bare; /* of the ground the journal is all that is used */
 	enum on_loss on_loss;
 	uint64_t disk_wait_ns; /* after this long without a journal, streams go on unrecorded */
 	enum output_policy output;
@@ -70,18 +82,20 @@ struct recording_options {
 	const json_t *redact_rules;	 /* of the policy; NULL: none */
 	const struct redact_secret *secrets;
 	size_t secret_count;
-	const struct checkpoints_key *key; /* signs it; borrowed for the opening; NULL: unsigned */
-	uint32_t uid_base, uid_count;
 	uint32_t exec;	      /* a command that is known before it is told of; 0: none */
 	uint64_t exec_cgroup; /* its cgroup */
-	int journal_fd;	      /* directory; borrowed */
-	/* Taken over on success, except where -1. Without a ring only the journal is there. */
-	int ring_fd, freeze_fd, fanotify_fd, root_mount_fd;
 };
 
-/* 0, or -errno with words about it in *ret_why (static). */
-int recording_new(struct recording_host *host, const struct recording_options *options,
-		  struct recording **ret_recording, const char **ret_why);
+/*
+ * In two steps, between which any time may pass: the journal, and all that looks at the ring; then
+ * what the session asks for, before anything happens in it. What fails leaves nothing but what
+ * recording_free takes. 0, or -errno with words about it in *ret_why (static).
+ */
+int recording_prepare(struct recording_host *host, const struct recording_ground *ground,
+		      struct recording **ret_recording, const char **ret_why);
+int recording_open(struct recording *r, const struct recording_options *options,
+		   const char **ret_why);
+bool recording_is_open(const struct recording *r);
 void recording_free(struct recording *r);
 
 const char *recording_session(const struct recording *r);
@@ -133,6 +147,13 @@ struct recording_command {
 };
 int recording_add_exec(struct recording *r, const struct recording_command *command,
 		       struct exec_relays **ret_relays);
+/*
+ * Write exec.start of command @exec with @fields. Its process waits at the other end of @gate_fd,
+ * taken over on success, and is let go once that is in the file. 0, or -errno with words in
+ * *ret_why.
+ */
+int recording_start_exec(struct recording *r, uint32_t exec, json_t *fields, int gate_fd,
+			 const char **ret_why);
 /* Sign the record from here on with @key, borrowed. 0 or -errno with words in *ret_why. */
 int recording_sign(struct recording *r, const struct checkpoints_key *key, const char **ret_why);
 

@@ -28,7 +28,7 @@
 static int read_slot(const struct recording *r, int map_fd, uint32_t count, uint64_t *ret_values)
 {
 	uint32_t keys[WIRE_CLASS_COUNT * LOSS_REASON_COUNT];
-	uint32_t before = r->options.slot * count - 1, last, read = count; /* before 0: none */
+	uint32_t before = r->ground.slot * count - 1, last, read = count; /* before 0: none */
 	int e = bpf_map_lookup_batch(map_fd, &before, &last, keys, ret_values, &read, NULL);
 
 	/* -ENOENT: nothing is behind the last one. */
@@ -61,7 +61,7 @@ static void tell_lost(struct recording *r)
 static void look_for_losses(struct recording *r)
 {
 	if (r->options.on_loss == ON_LOSS_KILL && !r->told_lost &&
-	    ring_fill(&r->ring) >= r->options.high_water && account_has_losses(r->account) == 1)
+	    ring_fill(&r->ring) >= r->ground.high_water && account_has_losses(r->account) == 1)
 		tell_lost(r);
 }
 
@@ -163,7 +163,7 @@ static int take_record(struct recording *r, struct bytes bytes, uint64_t positio
 /* All that was read is in the file, or with the redactor, and that was told before. */
 static void tell_settled(struct recording *r)
 {
-	struct in_hand *told = &r->host->in_hand[r->options.slot];
+	struct in_hand *told = &r->host->in_hand[r->ground.slot];
 
 	for (int class = 0; class < WIRE_CLASS_COUNT; class ++)
 		__atomic_store_n(&told->settled[class], account_settled(r->account, class),
@@ -283,7 +283,7 @@ static void count_unwritten(struct recording *r)
 static bool has_written_files(const struct recording *r)
 {
 	struct file_counts counts;
-	int e = bpf_map_lookup_elem(r->host->file_counts_fd, &r->options.slot, &counts);
+	int e = bpf_map_lookup_elem(r->host->file_counts_fd, &r->ground.slot, &counts);
 
 	return e < 0 || counts.live != 0;
 }
@@ -350,7 +350,7 @@ static void tell_resumed(struct recording *r)
  */
 static bool has_room(const struct recording *r)
 {
-	uint64_t mark = r->options.high_water;
+	uint64_t mark = r->ground.high_water;
 
 	return ring_fill(&r->ring) < mark / 4 &&
 	       (freeze_load(r->freeze) < mark / 2 ||
@@ -399,14 +399,14 @@ static int on_ring(sd_event_source *source, int fd, uint32_t events, void *conte
 static int watch_ring(struct recording *r)
 {
 	/* Edges: the kernel wakes at the high-water mark, the tick comes in any case. */
-	int e = sd_event_add_io(r->host->loop, &r->ring_source, r->options.ring_fd,
+	int e = sd_event_add_io(r->host->loop, &r->ring_source, r->ground.ring_fd,
 				EPOLLIN | EPOLLET, on_ring, r);
 	return e < 0 ? e : sd_event_source_set_priority(r->ring_source, RING_PRIORITY);
 }
 
 static int start_freezer(struct recording *r)
 {
-	const struct recording_options *o = &r->options;
+	const struct recording_ground *o = &r->ground;
 
 	if (o->freeze_fd < 0)
 		return 0;
@@ -416,7 +416,7 @@ static int start_freezer(struct recording *r)
 			.ring_fd = o->ring_fd,
 			.ring = &r->ring,
 			.coming = r->host->exec_bytes ? &r->host->exec_bytes[o->slot] : NULL,
-			.high_water = o->on_loss == ON_LOSS_FREEZE ? o->high_water : 0,
+			.high_water = r->options.on_loss == ON_LOSS_FREEZE ? o->high_water : 0,
 			.freeze_fd = o->freeze_fd,
 		},
 		&r->freeze);
@@ -424,7 +424,7 @@ static int start_freezer(struct recording *r)
 
 static int start_capture(struct recording *r)
 {
-	const struct recording_options *o = &r->options;
+	const struct recording_ground *o = &r->ground;
 
 	return capture_new(
 		&(struct capture_options){
@@ -435,18 +435,16 @@ static int start_capture(struct recording *r)
 			.names_fd = r->host->names_fd,
 			.fanotify_fd = o->fanotify_fd,
 			.root_mount_fd = o->root_mount_fd,
-			.watch_reads = r->reads,
-			.syscalls = r->options.syscalls,
 			.emit = on_event,
 			.emit_context = r,
 		},
 		&r->capture);
 }
 
-int recording_open_ring(struct recording *r)
+int recording_find_ring(struct recording *r)
 {
-	int e = kept_rings_take(r->host->rings, r->options.ring_id, r->options.ring_fd,
-				r->options.ring_bytes, &r->ring);
+	int e = kept_rings_take(r->host->rings, r->ground.ring_id, r->ground.ring_fd,
+				r->ground.ring_bytes, &r->ring);
 	if (e < 0)
 		return e;
 	r->has_ring = true;
@@ -464,11 +462,13 @@ int recording_open_ring(struct recording *r)
 		e = join_new(&(struct join_options){.emit = on_whole, .context = r}, &r->join);
 	if (e == 0)
 		e = start_capture(r);
-	if (e < 0)
-		return e;
+	return e;
+}
 
+int recording_watch_ring(struct recording *r)
+{
 	expect_waiting(r);
-	e = watch_ring(r);
+	int e = watch_ring(r);
 	return e < 0 ? e : start_freezer(r);
 }
 
@@ -479,7 +479,7 @@ void recording_leave_ring(struct recording *r)
 		freezer_remove(r->host->freezer, r->freeze);
 	r->freeze = NULL;
 	/* What still stands in the ring of a session with secrets is not kept mapped. */
-	kept_rings_give(r->host->rings, r->has_secrets ? 0 : r->options.ring_id, &r->ring);
+	kept_rings_give(r->host->rings, r->has_secrets ? 0 : r->ground.ring_id, &r->ring);
 	r->has_ring = false;
 }
 

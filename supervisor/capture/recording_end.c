@@ -248,8 +248,8 @@ int recording_look(struct recording *r, int socket, uint64_t seconds, const char
 		error = final_new(&(struct final_options){.loop = r->host->loop,
 							  .recording = r,
 							  .explained = r->explained,
-							  .uid_base = r->options.uid_base,
-							  .uid_count = r->options.uid_count,
+							  .uid_base = r->ground.uid_base,
+							  .uid_count = r->ground.uid_count,
 							  .seconds = seconds,
 							  .socket = socket},
 				  &r->final);

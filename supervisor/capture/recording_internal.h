@@ -23,6 +23,7 @@ struct recording_usage {
 
 struct recording_exec {
 	struct exec_relays *relays; /* owned */
+	int gate_fd;		    /* owned; -1: none, or it is open */
 	bool is_closed;		    /* to be freed at the next tick */
 	json_t *fields;		    /* owned; of exec.end, while the streams are carried on */
 	bool is_last;		    /* nothing is alive, and the end of the session follows */
@@ -34,7 +35,9 @@ struct recording_exec {
 
 struct recording {
 	struct recording_host *host;
+	struct recording_ground ground;
 	struct recording_options options;
+	bool is_open;
 	char *session;	    /* owned */
 	const char **reads; /* owned; watch_reads as C strings of our own */
 	bool is_ended;
@@ -132,7 +135,9 @@ int recording_retry(struct recording *r);
 
 /* ---- recording_drain.c ---- */
 
-int recording_open_ring(struct recording *r);
+/* What looks at the ring; and have it look. 0 or -errno. */
+int recording_find_ring(struct recording *r);
+int recording_watch_ring(struct recording *r);
 /* Nothing of ours looks at the ring after that; what was made of it is still there. */
 void recording_leave_ring(struct recording *r);
 void recording_free_capture(struct recording *r);

@@ -59,7 +59,7 @@ void recording_look_back(struct recording *r)
 {
 	struct reader *reader = NULL;
 
-	if (journal_next_seq(r->journal) <= 1 || reader_open(r->options.journal_fd, &reader) < 0)
+	if (journal_next_seq(r->journal) <= 1 || reader_open(r->ground.journal_fd, &reader) < 0)
 		return;
 	r->is_ended = has_end(r, reader);
 	if (!r->is_ended)

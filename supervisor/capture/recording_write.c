@@ -126,10 +126,10 @@ static void raise_to(uint64_t *count, uint64_t value)
 /* More is told at once; less only when it is in the file, which is what a commit is for. */
 void recording_tell_taken(struct recording *r)
 {
-	struct in_hand *told = &r->host->in_hand[r->options.slot];
+	struct in_hand *told = &r->host->in_hand[r->ground.slot];
 	struct in_hand now;
 
-	if (r->options.ring_fd < 0)
+	if (r->ground.ring_fd < 0)
 		return;
 	now = in_hand_now(r);
 	raise_to(&told->output_bytes, now.output_bytes);
@@ -139,10 +139,10 @@ void recording_tell_taken(struct recording *r)
 
 void recording_tell_written(struct recording *r)
 {
-	struct in_hand *told = &r->host->in_hand[r->options.slot];
+	struct in_hand *told = &r->host->in_hand[r->ground.slot];
 	struct in_hand now;
 
-	if (r->options.ring_fd < 0 || r->is_dirty)
+	if (r->ground.ring_fd < 0 || r->is_dirty)
 		return;
 	now = in_hand_now(r);
 	__atomic_store_n(&told->output_bytes, now.output_bytes, __ATOMIC_RELEASE);

@@ -1,11 +1,12 @@
 /*
  * The loop of the recorder. One tick serves all rings: every 5 ms while there is something to
- * drain, seldomer when all are idle, never while there is no session.
+ * drain, seldomer when all are idle, never while no recording is open.
  */
 #include "recordings.h"
 
 #include "../../bpf/wire.h"
 #include "../record/cleanup.h"
+#include "../record/json.h"
 #include "../redact/shapes.h"
 #include "clock.h"
 #include "in_hand.h"
@@ -32,7 +33,7 @@ struct recording *recordings_find(const struct recordings *all, const char *sess
 	return NULL;
 }
 
-static void start_ticking(struct recordings *all)
+void recordings_start_ticking(struct recordings *all)
 {
 	sd_event_source_set_time_relative(all->tick, BUSY_TICK_USEC);
 	sd_event_source_set_enabled(all->tick, SD_EVENT_ONESHOT);
@@ -52,7 +53,6 @@ int recordings_add(struct recordings *all, struct recording *recording)
 		all->room = room;
 	}
 	all->list[all->count++] = recording;
-	start_ticking(all);
 	return 0;
 }
 
@@ -73,14 +73,42 @@ static void tell_unsent(const struct recordings *all, int e)
 		log_write(all->log, LOG_LEVEL_ERROR, "cannot answer vitrined: %s", strerror(-e));
 }
 
+void recordings_hold(struct recordings *all)
+{
+	all->held = json_array(); /* without memory each goes by itself */
+	all->host.is_held = true;
+}
+
+static void send_held(struct recordings *all)
+{
+	json_t *held = take(all->held);
+
+	if (json_array_size(held) > 1)
+		recordings_send(all, json_pack("{s:O}", "messages", held));
+	else if (json_array_size(held) == 1)
+		recordings_send(all, json_incref(json_array_get(held, 0)));
+	json_decref(held);
+}
+
+void recordings_release(struct recordings *all)
+{
+	all->host.is_held = false;
+	for (size_t i = 0; i < all->count; i++)
+		if (recording_is_open(all->list[i]))
+			(void)recording_commit(all->list[i]);
+	send_held(all);
+}
+
 void recordings_send(struct recordings *all, json_t *message)
 {
-	tell_unsent(all, message ? control_send(all->socket, message, NULL, 0) : -ENOMEM);
+	if (!all->held || json_array_append(all->held, message) < 0)
+		tell_unsent(all, message ? control_send(all->socket, message, NULL, 0) : -ENOMEM);
 	json_decref(message);
 }
 
 void recordings_send_text(struct recordings *all, const char *text, size_t size)
 {
+	send_held(all);
 	tell_unsent(all, control_send_text(all->socket, text, size));
 }
 
@@ -103,7 +131,8 @@ static void on_notice(void *context, const char *session, enum recording_notice 
 static void seal_all(struct recordings *all)
 {
 	for (size_t i = 0; i < all->count; i++) {
-		recording_seal(all->list[i]);
+		if (recording_is_open(all->list[i]))
+			recording_seal(all->list[i]);
 		recording_free(all->list[i]);
 	}
 	all->count = 0;
@@ -142,7 +171,8 @@ static void look_at_clock(struct recordings *all)
 	if (step > -CLOCK_STEP_NS && step < CLOCK_STEP_NS)
 		return;
 	for (size_t i = 0; i < all->count; i++)
-		recording_clock_step(all->list[i], step);
+		if (recording_is_open(all->list[i]))
+			recording_clock_step(all->list[i], step);
 }
 
 /* ---- what is counted ---- */
@@ -181,10 +211,14 @@ static void tell_gauges(struct recordings *all)
 {
 	struct metrics_recorder *m = all->host.metrics;
 	struct recording_gauges sums = {0};
+	size_t open = 0;
 
 	for (size_t i = 0; i < all->count; i++)
-		recording_gauge(all->list[i], &sums);
-	metric_set(m->recordings, all->count);
+		if (recording_is_open(all->list[i])) {
+			recording_gauge(all->list[i], &sums);
+			open++;
+		}
+	metric_set(m->recordings, open);
 	metric_set(m->ring_size, sums.ring_size);
 	metric_set(m->ring_used, sums.ring_used);
 	metric_set(m->ring_fullest, sums.ring_fullest);
@@ -209,17 +243,21 @@ static int keep_rings(struct recordings *all, sd_event_source *tick)
 static int on_tick(sd_event_source *source, uint64_t usec, void *context)
 {
 	struct recordings *all = context;
-	bool had_some = false;
+	bool had_some = false, has_any = false;
 	(void)usec;
 
 	tell_gauges(all);
-	for (size_t i = 0; i < all->count; i++)
-		had_some |= recording_tick(all->list[i]);
+	for (size_t i = 0; i < all->count; i++) {
+		bool is_open = recording_is_open(all->list[i]);
+
+		had_some |= is_open && recording_tick(all->list[i]);
+		has_any |= is_open;
+	}
 	look_at_clock(all);
 	for (size_t i = 0; i < all->count && !had_some; i++)
-		if (recording_tidy(all->list[i]))
+		if (recording_is_open(all->list[i]) && recording_tidy(all->list[i]))
 			break;
-	if (all->count == 0)
+	if (!has_any)
 		return keep_rings(all, source);
 	sd_event_source_set_time_relative(source, had_some ? BUSY_TICK_USEC : IDLE_TICK_USEC);
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
@@ -252,6 +290,7 @@ static void release(struct recordings *all)
 	seal_all(all);
 	closer_stop(all->closer);
 	free(all->list);
+	json_arena_free(all->about_arena);
 	sd_event_source_disable_unref(all->tick);
 	freezer_stop(all->host.freezer);
 	kept_rings_free(all->host.rings);

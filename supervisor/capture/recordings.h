@@ -20,10 +20,13 @@ struct recordings {
 	sd_event *loop;
 	sd_event_source *tick;
 	struct recording_host host;
-	struct metrics_page in_hand; /* host.in_hand; private likewise */
-	struct metrics_page metrics; /* host.metrics; private until vitrined gives one */
-	struct shapes *shapes;	     /* owned; since the start */
-	struct closer *closer;	     /* since the start */
+	struct metrics_page in_hand;	/* host.in_hand; private likewise */
+	struct metrics_page metrics;	/* host.metrics; private until vitrined gives one */
+	struct shapes *shapes;		/* owned; since the start */
+	struct closer *closer;		/* since the start */
+	struct json_arena *about_arena; /* owned; holds host.about */
+	struct event about;
+	json_t *held; /* owned; what is to be sent together; NULL: nothing is held */
 	bool is_started;
 	struct recording **list; /* owned, @count of @room */
 	size_t count, room;
@@ -47,6 +50,8 @@ int recordings_share(struct recordings *all, int fd);
 struct recording *recordings_find(const struct recordings *all, const char *session);
 /* -EEXIST, or takes it over. */
 int recordings_add(struct recordings *all, struct recording *recording);
+/* One of them is open now. */
+void recordings_start_ticking(struct recordings *all);
 /* Take it out; the caller frees it. */
 void recordings_remove(struct recordings *all, struct recording *recording);
 
@@ -56,6 +61,11 @@ void recordings_send_text(struct recordings *all, const char *text, size_t size)
 
 /* Let go of what sessions hold whose end was told: recordings_close.c. */
 void recordings_let_go(struct recordings *all);
+
+/* What is sent from here on goes out at once, as one message; and what is recorded is written by
+ * then, as far as nobody needed it earlier. */
+void recordings_hold(struct recordings *all);
+void recordings_release(struct recordings *all);
 
 /* Serve one message of vitrined's: recordings_requests.c. */
 void recordings_serve(struct recordings *all, struct control_message *m);

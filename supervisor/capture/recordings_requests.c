@@ -10,168 +10,12 @@
 
 /* ---- sessions ---- */
 
-static int read_secrets(struct call *c, struct redact_secret **ret_secrets, size_t *ret_count)
-{
-	int e = secret_list_read(json_object_get(c->body, "secrets"), ret_secrets, ret_count);
-
-	if (e == -E2BIG)
-		return call_refuse(c, e, "too many secrets");
-	return e < 0 ? call_refuse(c, e, "a secret has no name or no value") : 0;
-}
-
-/* The key that signs the record; without one it goes unsigned. */
-static int read_signing(struct call *c, uint8_t seed[SIGN_SEED_SIZE], struct checkpoints_key *key,
-			const struct checkpoints_key **ret_key)
-{
-	const json_t *given = json_object_get(c->body, "key");
-	cleanup(free) char *bytes = NULL;
-	size_t size = 0;
-
-	if (!json_is_object(given))
-		return 0;
-	int e = control_get_bytes(json_object_get(given, "seed"), &bytes, &size);
-	*key = (struct checkpoints_key){
-		.origin = json_string_value(json_object_get(given, "origin")),
-		.opened = json_string_value(json_object_get(given, "opened")),
-		.seed = seed,
-	};
-	if (e < 0 || size != SIGN_SEED_SIZE || !key->origin || !key->opened)
-		return call_refuse(c, -EINVAL, "what signs the record is no key");
-	memcpy(seed, bytes, size);
-	explicit_bzero(bytes, size);
-	*ret_key = key;
-	return 0;
-}
-
-/* A name that the table does not know is none of ours to refuse. */
-static void read_calls(const json_t *names, struct syscall_set *ret_calls)
-{
-	const json_t *value;
-	size_t i;
-
-	json_array_foreach (names, i, value) {
-		const char *name = json_string_value(value);
-		int call = name ? syscall_number(name) : -1;
-
-		if (call >= 0)
-			syscall_set_add(ret_calls, (uint32_t)call);
-	}
-}
-
-static int read_options(struct call *c, struct recording_options *o)
-{
-	static const char *const losses[] = {"freeze", "count", "kill", NULL};
-	static const char *const outputs[] = {"full", "meta", "none", NULL};
-	uint64_t slot = 0, base = 0, count = 0, wait_s = 0, exec = 0;
-	int on_loss = 0, output = 0;
-	int e = call_number(c, "slot", SESSION_SLOTS - 1, 0, &slot);
-
-	if (e == 0)
-		e = call_number(c, "ring_id", INT64_MAX, 0, &o->ring_id);
-	if (e == 0)
-		e = call_number(c, "ring_bytes", 1ULL << 30, 0, &o->ring_bytes);
-	if (e == 0)
-		e = call_number(c, "high_water", 1ULL << 30, 0, &o->high_water);
-	if (e == 0)
-		e = call_number(c, "disk_wait_s", UINT32_MAX, 60, &wait_s);
-	if (e == 0)
-		e = call_number(c, "output_cap", INT64_MAX, 64ULL << 20, &o->output_cap);
-	if (e == 0)
-		e = call_number(c, "output_limit", INT64_MAX, 0, &o->output_limit);
-	if (e == 0)
-		e = call_number(c, "uid_base", UINT32_MAX, 0, &base);
-	if (e == 0)
-		e = call_number(c, "uid_count", UINT32_MAX, 0, &count);
-	if (e == 0)
-		e = call_number(c, "exec", UINT32_MAX, 0, &exec);
-	if (e == 0)
-		e = call_number(c, "cgroup", INT64_MAX, 0, &o->exec_cgroup);
-	if (e == 0)
-		e = call_word(c, "on_loss", losses, &on_loss);
-	if (e == 0)
-		e = call_word(c, "output", outputs, &output);
-	if (e < 0)
-		return e;
-
-	o->slot = slot;
-	o->exec = exec;
-	o->disk_wait_ns = wait_s * 1000000000ULL;
-	o->uid_base = base;
-	o->uid_count = count;
-	o->on_loss = on_loss;
-	o->output = output;
-	o->watch_reads = json_object_get(c->body, "watch_reads");
-	o->is_explained = json_is_true(json_object_get(c->body, "explain"));
-	o->redact_output = json_is_true(json_object_get(c->body, "redact_output"));
-	o->redact_off = json_object_get(c->body, "redact_off");
-	o->redact_rules = json_object_get(c->body, "redact_rules");
-	read_calls(json_object_get(c->body, "seccomp_deny"), &o->syscalls.denied);
-	read_calls(json_object_get(c->body, "seccomp_allow"), &o->syscalls.allowed);
-	o->journal_fd = call_borrow_fd(c, "journal");
-	o->ring_fd = call_borrow_fd(c, "ring");
-	o->freeze_fd = call_borrow_fd(c, "freeze");
-	o->fanotify_fd = call_borrow_fd(c, "fanotify");
-	o->root_mount_fd = call_borrow_fd(c, "root_mount");
-	return o->journal_fd < 0 ? call_refuse(c, -EINVAL, "no journal") : 0;
-}
-
-/* The recording has them now. */
-static void give_descriptors(struct call *c)
-{
-	static const char *const given[] = {"ring", "freeze", "fanotify", "root_mount"};
-
-	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
-		(void)call_take_fd(c, given[i]);
-}
-
-static int serve_open(struct call *c)
-{
-	struct recording_options options = {
-		.session = json_string_value(json_object_get(c->body, "session")),
-	};
-	struct recording *recording = NULL;
-	struct redact_secret *secrets = NULL;
-	uint8_t seed[SIGN_SEED_SIZE] = {0};
-	struct checkpoints_key key;
-	size_t count = 0;
-
-	if (!options.session)
-		return call_refuse(c, -EINVAL, "no session");
-	if (recordings_find(c->all, options.session))
-		return call_refuse(c, -EEXIST, "the session is open already");
-	int e = read_options(c, &options);
-	if (e == 0)
-		e = read_signing(c, seed, &key, &options.key);
-	if (e == 0)
-		e = read_secrets(c, &secrets, &count);
-	if (e < 0)
-		return e;
-
-	options.secrets = secrets;
-	options.secret_count = count;
-	e = recording_new(&c->all->host, &options, &recording, &c->why);
-	secret_list_free(secrets, count);
-	explicit_bzero(seed, sizeof(seed));
-	if (e < 0)
-		return e;
-
-	give_descriptors(c);
-	e = recordings_add(c->all, recording);
-	if (e < 0) {
-		recording_free(recording);
-		return call_refuse(c, e, "out of memory");
-	}
-	if (recording_is_ended(recording))
-		json_object_set_new(c->reply, "ended", json_true());
-	return 0;
-}
-
 static int serve_sign(struct call *c)
 {
 	const struct checkpoints_key *given = NULL;
 	uint8_t seed[SIGN_SEED_SIZE] = {0};
 	struct checkpoints_key key;
-	int e = read_signing(c, seed, &key, &given);
+	int e = call_signing(c, seed, &key, &given);
 
 	if (e == 0 && !given)
 		e = call_refuse(c, -EINVAL, "no key to sign with");
@@ -258,6 +102,23 @@ static int serve_exec(struct call *c)
 		e = add_stream(c, x, EXEC_STDOUT, "stdout_from", "stdout_to");
 	if (e == 0)
 		e = add_stream(c, x, EXEC_STDERR, "stderr_from", "stderr_to");
+	return e;
+}
+
+/* It waits for its record at the gate, and ends where that is closed. */
+static int serve_exec_start(struct call *c)
+{
+	struct exec_relays *x = NULL;
+	json_t *fields = NULL;
+	int gate = call_borrow_fd(c, "gate");
+	int e = gate < 0 ? call_refuse(c, -EINVAL, "no gate") : call_exec(c, &x);
+
+	if (e == 0)
+		e = call_fields(c, &fields);
+	if (e == 0)
+		e = recording_start_exec(c->recording, exec_relays_exec(x), fields, gate, &c->why);
+	if (e == 0)
+		(void)call_take_fd(c, "gate");
 	return e;
 }
 
@@ -359,7 +220,12 @@ static int serve_exec_close(struct call *c)
 
 /* ---- the table ---- */
 
-enum needs { NEEDS_NOTHING, NEEDS_START, NEEDS_SESSION };
+enum needs {
+	NEEDS_NOTHING,
+	NEEDS_START,
+	NEEDS_SESSION, /* prepared at least */
+	NEEDS_OPEN,
+};
 
 static const struct {
 	const char *name;
@@ -369,17 +235,20 @@ static const struct {
 	int (*serve)(struct call *c);
 } requests[] = {
 	{"start", "started", NEEDS_NOTHING, false, call_serve_start},
-	{"open", "opened", NEEDS_START, false, serve_open},
-	{"sign", NULL, NEEDS_SESSION, false, serve_sign},
-	{"event", NULL, NEEDS_SESSION, false, serve_event},
-	{"exec", "execed", NEEDS_SESSION, false, serve_exec},
-	{"tty", NULL, NEEDS_SESSION, false, serve_tty},
-	{"exec.close", "exec.closed", NEEDS_SESSION, true, serve_exec_close},
-	{"resize", NULL, NEEDS_SESSION, false, serve_resize},
-	{"discard", NULL, NEEDS_SESSION, false, serve_discard},
-	{"look", NULL, NEEDS_SESSION, false, serve_look},
-	{"missed", NULL, NEEDS_SESSION, false, serve_missed},
-	{"close", "closed", NEEDS_SESSION, true, call_serve_close},
+	{"prepare", "prepared", NEEDS_START, false, call_serve_prepare},
+	{"forget", NULL, NEEDS_SESSION, false, call_serve_forget},
+	{"open", "opened", NEEDS_START, false, call_serve_open},
+	{"sign", NULL, NEEDS_OPEN, false, serve_sign},
+	{"event", NULL, NEEDS_OPEN, false, serve_event},
+	{"exec", "execed", NEEDS_OPEN, false, serve_exec},
+	{"exec.start", NULL, NEEDS_OPEN, false, serve_exec_start},
+	{"tty", NULL, NEEDS_OPEN, false, serve_tty},
+	{"exec.close", "exec.closed", NEEDS_OPEN, true, serve_exec_close},
+	{"resize", NULL, NEEDS_OPEN, false, serve_resize},
+	{"discard", NULL, NEEDS_OPEN, false, serve_discard},
+	{"look", NULL, NEEDS_OPEN, false, serve_look},
+	{"missed", NULL, NEEDS_OPEN, false, serve_missed},
+	{"close", "closed", NEEDS_OPEN, true, call_serve_close},
 };
 
 static int find_request(const json_t *body)
@@ -399,15 +268,16 @@ static int serve(struct call *c, int request)
 
 	if (requests[request].needs != NEEDS_NOTHING && !c->all->is_started)
 		return call_refuse(c, -EPERM, "the recorder was not started");
-	if (requests[request].needs == NEEDS_SESSION) {
+	if (requests[request].needs >= NEEDS_SESSION) {
 		c->recording = session ? recordings_find(c->all, session) : NULL;
-		if (!c->recording)
+		if (!c->recording ||
+		    (requests[request].needs == NEEDS_OPEN && !recording_is_open(c->recording)))
 			return call_refuse(c, -ENOENT, "no such session");
 	}
 	return requests[request].serve(c);
 }
 
-void recordings_serve(struct recordings *all, struct control_message *m)
+static void serve_one(struct recordings *all, struct control_message *m)
 {
 	struct call c = {.all = all, .message = m, .body = m->body};
 	int request = find_request(m->body);
@@ -436,4 +306,33 @@ void recordings_serve(struct recordings *all, struct control_message *m)
 		log_write(all->log, LOG_LEVEL_ERROR, "%s: %s", requests[request].name,
 			  c.why ? c.why : strerror(-e));
 	json_decref(c.reply);
+}
+
+/* Descriptors ride with all of them, in the order of the requests. */
+static void serve_next(struct recordings *all, json_t *request, struct control_message *m,
+		       size_t *next_fd)
+{
+	struct control_message one = {.body = json_incref(request)};
+	size_t count = json_array_size(json_object_get(request, "fds"));
+
+	for (; one.fd_count < count && *next_fd < m->fd_count; (*next_fd)++)
+		one.fds[one.fd_count++] = take_fd(m->fds[*next_fd]);
+	serve_one(all, &one);
+	control_message_free(&one);
+}
+
+void recordings_serve(struct recordings *all, struct control_message *m)
+{
+	const json_t *list = json_object_get(m->body, "requests");
+	size_t next_fd = 0, i;
+	json_t *request;
+
+	if (!list) {
+		serve_one(all, m);
+		return;
+	}
+	recordings_hold(all);
+	json_array_foreach (list, i, request)
+		serve_next(all, request, m, &next_fd);
+	recordings_release(all);
 }

@@ -1,6 +1,7 @@
 /* The first request: what all recordings share is set up, and the recorder gives up its rights. */
 #include "../../bpf/wire.h"
 #include "../record/cleanup.h"
+#include "../record/json.h"
 #include "../redact/shapes.h"
 #include "call.h"
 #include "confine.h"
@@ -85,7 +86,8 @@ static int on_frozen(sd_event_source *source, int fd, uint32_t events, void *con
 
 	freezer_seen(all->host.freezer);
 	for (size_t i = 0; i < all->count; i++)
-		recording_drain(all->list[i]);
+		if (recording_is_open(all->list[i]))
+			recording_drain(all->list[i]);
 	return 0;
 }
 
@@ -122,6 +124,24 @@ static int map_exec_bytes(struct call *c)
 	return 0;
 }
 
+/* Fields of each session.start. */
+static int read_about(struct call *c)
+{
+	struct recordings *all = c->all;
+	json_t *about = json_object_get(c->body, "about");
+
+	if (!about)
+		return 0;
+	event_init(&all->about, EVENT_session_start, 0, 0);
+	all->about_arena = json_arena_new();
+	if (!all->about_arena)
+		return call_refuse(c, -ENOMEM, "out of memory");
+	if (event_from_json(all->about_arena, about, &all->about) < 0)
+		return call_refuse(c, -EINVAL, json_arena_error(all->about_arena));
+	all->host.about = &all->about;
+	return 0;
+}
+
 int call_serve_start(struct call *c)
 {
 	struct recording_host *host = &c->all->host;
@@ -148,6 +168,8 @@ int call_serve_start(struct call *c)
 		e = recordings_share(c->all, in_hand_fd);
 	if (e == 0 && !(host->rings = kept_rings_new((uint32_t)rings)))
 		e = call_refuse(c, -ENOMEM, "out of memory");
+	if (e == 0)
+		e = read_about(c);
 	if (e == 0)
 		e = get_key(c);
 	if (e == 0)

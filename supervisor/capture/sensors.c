@@ -422,43 +422,50 @@ static uint64_t kernel_dev(dev_t dev)
 	return (uint64_t)major(dev) << 20 | minor(dev);
 }
 
-int sensors_open_session(struct sensors *s, const struct sensors_subject *subject,
-			 struct sensors_session *ret_session)
+int sensors_take_slot(struct sensors *s, struct sensors_session *ret_session)
 {
 	struct sensors_session session = {
 		.ring_bytes = s->options.ring_bytes,
 		.high_water = s->high_water,
 	};
-	const uint64_t none = 0;
-
 	struct ring_taken ring;
 	int r = ring_pool_take(s->rings, &ring);
+
 	if (r < 0)
 		return r;
 	session.slot = ring.slot;
 	session.ring_fd = ring.fd;
 	session.ring_id = ring.id;
+	for (int i = 0; i < WIRE_LIMIT_COUNT; i++)
+		session.hits_before[i] = read_hits(s, session.slot, i);
+	*ret_session = session;
+	return 0;
+}
 
+int sensors_open_session(struct sensors *s, const struct sensors_subject *subject,
+			 const struct sensors_session *session)
+{
+	const uint64_t none = 0;
 	struct session_slot slot = {
-		.slot = session.slot,
-		.high_water = session.high_water,
-		.ring_bytes = session.ring_bytes,
+		.slot = session->slot,
+		.high_water = session->high_water,
+		.ring_bytes = session->ring_bytes,
 		.flags = subject->flags,
 		.workspace_dev = kernel_dev(subject->workspace_dev),
 	};
+
 	memcpy(slot.limits, subject->limits, sizeof(slot.limits));
-	for (int i = 0; i < WIRE_LIMIT_COUNT; i++)
-		session.hits_before[i] = read_hits(s, session.slot, i);
-	if (bpf_map_update_elem(bpf_map__fd(s->skel->maps.exec_bytes), &session.slot, &none,
-				BPF_ANY) < 0 ||
-	    bpf_map_update_elem(bpf_map__fd(s->skel->maps.sessions), &subject->cgroup, &slot,
-				BPF_ANY) < 0) {
-		r = -errno;
-		ring_pool_give(s->rings, session.slot);
-		return r;
-	}
-	*ret_session = session;
-	return 0;
+	int e = bpf_map_update_elem(bpf_map__fd(s->skel->maps.exec_bytes), &session->slot, &none,
+				    BPF_ANY);
+	if (e == 0)
+		e = bpf_map_update_elem(bpf_map__fd(s->skel->maps.sessions), &subject->cgroup,
+					&slot, BPF_ANY);
+	return e;
+}
+
+void sensors_give_slot(struct sensors *s, uint32_t slot)
+{
+	ring_pool_give(s->rings, slot);
 }
 
 void sensors_close_session(struct sensors *s, uint64_t cgroup, uint32_t slot)
@@ -467,7 +474,7 @@ void sensors_close_session(struct sensors *s, uint64_t cgroup, uint32_t slot)
 	sensors_forget_death(s, cgroup);
 	written_files_forget(bpf_map__fd(s->skel->maps.written_files),
 			     bpf_map__fd(s->skel->maps.file_counts), slot);
-	ring_pool_give(s->rings, slot);
+	sensors_give_slot(s, slot);
 }
 
 uint64_t sensors_hits(struct sensors *s, const struct sensors_session *session,
@@ -550,9 +557,7 @@ const char *const *sensors_missing(const struct sensors *s)
 
 int sensors_map_fd(const struct sensors *s, const char *name)
 {
-	int fd = bpf_object__find_map_fd_by_name(s->skel->obj, name);
-
-	return fd < 0 ? -1 : fd;
+	return bpf_object__find_map_fd_by_name(s->skel->obj, name);
 }
 
 static struct bpf_prog_info info_of(const struct bpf_program *program)

@@ -70,13 +70,19 @@ struct sensors_subject {
 	uint64_t limits[WIRE_LIMIT_COUNT]; /* in force; 0: not */
 };
 
+/* What a session is going to be watched through, ring and all, so that its reader may be there
+ * before it is. -ENOSPC: no slot is free. */
+int sensors_take_slot(struct sensors *s, struct sensors_session *ret_session);
+/* A slot through which nothing was watched; who read its ring has let go of it. */
+void sensors_give_slot(struct sensors *s, uint32_t slot);
+
 /*
- * Watch a cgroup as a session. From the moment that this returns 0 everything in
- * the cgroup is recorded, except what the first process of its pid namespace does, and what that
- * one's children do before their exec: that is vitrine-init at work. -ENOSPC: no slot is free.
+ * Watch a cgroup as a session, through the slot of @session. From the moment that this returns 0
+ * everything in the cgroup is recorded, except what the first process of its pid namespace does,
+ * and what that one's children do before their exec: that is vitrine-init at work. 0 or -errno.
  */
 int sensors_open_session(struct sensors *s, const struct sensors_subject *subject,
-			 struct sensors_session *ret_session);
+			 const struct sensors_session *session);
 /*
  * Stop watching and free the slot; the recorder has let go of the ring. It is given out again only
  * when no program runs any more that knew this session, and empty.
@@ -108,7 +114,7 @@ int sensors_death(struct sensors *s, uint64_t cgroup, struct death *ret_death);
 void sensors_forget_death(struct sensors *s, uint64_t cgroup);
 
 /* Descriptors of maps that the recorder reads: "numbers", "losses", "written_files", "file_counts",
- * "exec_bytes". -1 if unknown. Borrowed. */
+ * "exec_bytes". -EINVAL if unknown. Borrowed. */
 int sensors_map_fd(const struct sensors *s, const char *name);
 
 /* Missed runs of all programs so far (recursion_misses): growth is a gap. */

@@ -240,6 +240,15 @@ static int enter_cgroups(const int *tasks, size_t count)
 	return 0;
 }
 
+/* The record of it stands before its first act. */
+static int wait_at_gate(int gate)
+{
+	char byte;
+	ssize_t n = gate < 0 ? 1 : read(gate, &byte, 1);
+
+	return n < 0 ? -errno : n == 0 ? -ECANCELED : 0;
+}
+
 /* What is not asked for with the command itself. */
 static int prepare(const struct init_request *request, const struct message_fds *cgroups,
 		   const struct sock_fprog *filter, unsigned *ret_step)
@@ -262,9 +271,9 @@ static int prepare(const struct init_request *request, const struct message_fds 
 	return request->filter_last ? 0 : load_filter(filter);
 }
 
-/* @late is the filter if it comes last, else NULL. */
+/* @gate: -1: it does not wait. @late is the filter if it comes last, else NULL. */
 static int become_command(const struct init_request *request, const struct payload *payload,
-			  int *streams, const struct sock_fprog *late, int words,
+			  int *streams, int gate, const struct sock_fprog *late, int words,
 			  unsigned *ret_step)
 {
 	*ret_step = SETUP_terminal;
@@ -282,6 +291,10 @@ static int become_command(const struct init_request *request, const struct paylo
 	*ret_step = SETUP_directory;
 	if (chdir(payload->cwd) < 0)
 		return -errno;
+	*ret_step = SETUP_gate;
+	r = wait_at_gate(gate);
+	if (r < 0)
+		return r;
 	*ret_step = SETUP_filter;
 	r = late ? load_filter(late) : 0;
 	if (r < 0)
@@ -297,18 +310,22 @@ static int take_command(const struct sock_fprog *late, int words, unsigned *ret_
 	cleanup(payload) struct payload payload = {.cwd = "/"};
 	int streams[3] = {-1, -1, -1};
 	struct init_request request;
+	size_t gate = 0;
 
 	*ret_step = SETUP_start;
 	int r = message_receive(words, true, &request, sizeof(request), &fds);
-	if (r == 0 && fds.count != (size_t)(request.tty ? INIT_EXEC_STDIN : INIT_EXEC_COUNT))
-		r = -EBADMSG;
+	if (r == 0) {
+		gate = request.tty ? INIT_EXEC_STDIN : INIT_EXEC_COUNT;
+		r = fds.count == gate + !!request.is_gated ? 0 : -EBADMSG;
+	}
 	if (r == 0)
 		r = payload_open(&request, fds.fd[INIT_EXEC_PAYLOAD], &payload);
 	if (r < 0)
 		return r;
 	if (!request.tty)
 		memcpy(streams, fds.fd + INIT_EXEC_STDIN, sizeof(streams));
-	return become_command(&request, &payload, streams, late, words, ret_step);
+	return become_command(&request, &payload, streams, request.is_gated ? fds.fd[gate] : -1,
+			      late, words, ret_step);
 }
 
 static _Noreturn void run(const struct init_request *request, const struct message_fds *cgroups,

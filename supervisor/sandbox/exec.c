@@ -200,6 +200,7 @@ int sandbox_exec(struct sandbox *s, const struct sandbox_command *command,
 		.kind = INIT_EXEC,
 		.exec = command->exec,
 		.tty = command->tty,
+		.is_gated = command->gate_fd > 0,
 		.columns = command->columns,
 		.rows = command->rows,
 		.files = e->limits.asked.files ? e->limits.asked.files : s->limits.asked.files,
@@ -214,14 +215,16 @@ int sandbox_exec(struct sandbox *s, const struct sandbox_command *command,
 	if (r < 0)
 		return sandbox_fail(ret_error, SETUP_start, r, "%s", "");
 
-	const int fds[INIT_EXEC_COUNT] = {
+	int fds[INIT_EXEC_COUNT + 1] = {
 		[INIT_EXEC_PAYLOAD] = payload,
 		[INIT_EXEC_STDIN] = command->stdin_fd,
 		[INIT_EXEC_STDOUT] = command->stdout_fd,
 		[INIT_EXEC_STDERR] = command->stderr_fd,
 	};
-	r = message_send(s->control_fd, &request, sizeof(request), fds,
-			 command->tty ? INIT_EXEC_STDIN : INIT_EXEC_COUNT);
+	size_t count = command->tty ? INIT_EXEC_STDIN : INIT_EXEC_COUNT;
+	if (request.is_gated)
+		fds[count++] = command->gate_fd;
+	r = message_send(s->control_fd, &request, sizeof(request), fds, count);
 	if (r < 0)
 		return sandbox_fail(ret_error, SETUP_start, r, "%s", "");
 	crash_point();

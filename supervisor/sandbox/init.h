@@ -44,7 +44,7 @@ enum init_exec_fd {
 	INIT_EXEC_STDIN,   /* the three only without a terminal */
 	INIT_EXEC_STDOUT,
 	INIT_EXEC_STDERR,
-	INIT_EXEC_COUNT,
+	INIT_EXEC_COUNT, /* behind them the gate, where there is one */
 };
 
 struct init_request {
@@ -55,6 +55,7 @@ struct init_request {
 	uint32_t filter_last; /* BEGIN: right before it executes. Another filter than the table's
 				 may refuse what comes before */
 	uint32_t tty;
+	uint32_t is_gated; /* it is executed when a byte comes out of the gate */
 	uint16_t columns, rows;
 	uint32_t argc, envc;
 	uint64_t payload_bytes;

@@ -161,6 +161,8 @@ struct sandbox_command {
 	const char *cwd;
 	bool as_root;			    /* session's root instead of agent (1000) */
 	int stdin_fd, stdout_fd, stderr_fd; /* borrowed; ignored with a terminal */
+	int gate_fd; /* end of a pipe, borrowed: it is executed when a byte comes, and not at all
+			when that closes; 0: at once */
 	bool tty;
 	uint16_t columns, rows;
 };

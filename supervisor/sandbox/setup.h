@@ -39,6 +39,7 @@
 	STEP(limits, "setting the limits", "")                                                     \
 	STEP(directory, "changing to the working directory", "")                                   \
 	STEP(filter, "loading the system call filter", "the kernel has to have seccomp filters")   \
+	STEP(gate, "waiting for the record", "the recorder has to be able to write it")            \
 	STEP(execute, "executing the command", "")
 
 enum setup_step {

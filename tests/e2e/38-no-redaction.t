@@ -7,7 +7,7 @@ if nm -D "$bin/vitrine-recorder" | grep -q __asan_init; then
 	skip_all 'the sanitizer has an allocator of its own'
 fi
 make_workspace
-step=${STEP:-4}
+step=${STEP:-10}
 
 SECRET=correct-horse-battery-staple
 export SECRET
@@ -42,7 +42,7 @@ try() {
 is 'with all of its memory a session is recorded and redacted' redacted "$(try 0)"
 : >"$work/came"
 n=1
-while [ $n -lt 110 ]; do
+while [ $n -lt 400 ]; do
 	echo "$n $(try $n)" >>"$work/came"
 	n=$((n + step))
 done

@@ -223,10 +223,18 @@ looks() {
 	"$bin/vitrine" run --quiet --socket "$work/socket" -- /bin/sh -c 'echo x >/tmp/x' >/dev/null 2>&1
 	finals
 }
+kill_now() {
+	kill -9 "$1"
+	until ! grep -q '^State:.[^ZX]' "/proc/$1/status" 2>/dev/null; do
+		sleep 0.05
+	done
+}
 looker=$(pgrep -P $daemon -f vitrine-final)
-kill -9 "$(pgrep -P "$looker")"
+kill_now "$(pgrep -P "$looker")"
 is 'the child that waits is replaced' '/tmp/x created regular ->2 hash' "$(looks)"
-kill -9 "$looker"
+waits=$(pgrep -P "$looker")
+kill_now "$looker"
+kill_now "$waits" 2>/dev/null # it dies with its parent
 is 'and so is what starts it' '/tmp/x created regular ->2 hash' "$(looks)"
 kill $daemon
 wait $daemon

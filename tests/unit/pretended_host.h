@@ -253,14 +253,29 @@ void sensors_deny(struct sensors *s, const struct syscall_set *denied)
 	(void)denied;
 }
 
-int sensors_open_session(struct sensors *s, const struct sensors_subject *subject,
-			 struct sensors_session *ret_session)
+int sensors_take_slot(struct sensors *s, struct sensors_session *ret_session)
 {
-	(void)s, (void)subject;
+	(void)s;
 	int r = call("ring");
 	if (r < 0)
 		return r;
 	*ret_session = (struct sensors_session){.slot = 3, .ring_fd = -1, .ring_bytes = 4 << 20};
+	fake.slots++;
+	return 0;
+}
+
+void sensors_give_slot(struct sensors *s, uint32_t slot)
+{
+	(void)s;
+	assert_int_equal(slot, 3);
+	fake.slots--;
+}
+
+int sensors_open_session(struct sensors *s, const struct sensors_subject *subject,
+			 const struct sensors_session *session)
+{
+	(void)s, (void)subject;
+	assert_int_equal(session->slot, 3);
 	fake.watches++;
 	return 0;
 }
@@ -274,9 +289,9 @@ int sensors_numbers(struct sensors *s, uint32_t slot, uint64_t ret_numbers[WIRE_
 
 void sensors_close_session(struct sensors *s, uint64_t cgroup, uint32_t slot)
 {
-	(void)s, (void)cgroup;
-	assert_int_equal(slot, 3);
+	(void)cgroup;
 	fake.watches--;
+	sensors_give_slot(s, slot);
 }
 
 uint64_t sensors_hits(struct sensors *s, const struct sensors_session *session,
@@ -351,7 +366,7 @@ int session_key_end(const struct host *h, const char *session, const uint8_t not
 int recorder_open(struct recorder *r, const struct recorder_open *open)
 {
 	(void)r;
-	assert_int_equal(open->slot, 3);
+	assert_int_equal(open->ground->slot, 3);
 	assert_null(open->key); /* it is signed while it opens */
 	return call("open");
 }
@@ -391,6 +406,39 @@ int recorder_exec(struct recorder *r, const char *session, const struct recorder
 	assert_int_equal(command->cgroup, 1 + command->exec);
 	assert_true(streams->from[0] >= 0 && streams->to[1] >= 0);
 	return call("tell-exec");
+}
+
+int recorder_start_exec(struct recorder *r, const char *session, uint32_t exec, json_t *fields,
+			int gate_fd)
+{
+	(void)r, (void)session, (void)exec;
+	assert_non_null(fields);
+	assert_true(gate_fd >= 0);
+	json_decref(fields);
+	return call("exec.start");
+}
+
+void recorder_hold(struct recorder *r)
+{
+	(void)r;
+}
+
+int recorder_release(struct recorder *r)
+{
+	(void)r;
+	return 0;
+}
+
+int recorder_prepare(struct recorder *r, const char *session, const struct recorder_ground *ground)
+{
+	(void)r, (void)session, (void)ground;
+	return call("prepare-record");
+}
+
+int recorder_forget(struct recorder *r, const char *session)
+{
+	(void)r, (void)session;
+	return 0;
 }
 
 int recorder_tty(struct recorder *r, const char *session, uint32_t exec, int master,

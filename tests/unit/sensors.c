@@ -93,7 +93,9 @@ static int watch(struct world *w, uint64_t cgroup, struct sensors_session *ret_s
 {
 	const struct sensors_subject subject = {.cgroup = cgroup};
 
-	return sensors_open_session(w->sensors, &subject, ret_session);
+	int r = sensors_take_slot(w->sensors, ret_session);
+
+	return r < 0 ? r : sensors_open_session(w->sensors, &subject, ret_session);
 }
 
 static void open_session(struct world *w, struct session *s, const char *name)
@@ -161,7 +163,7 @@ static void all_is_loaded_and_named(void **state)
 	assert_true(sensors_map_fd(w->sensors, "numbers") >= 0);
 	assert_true(sensors_map_fd(w->sensors, "losses") >= 0);
 	assert_true(sensors_map_fd(w->sensors, "written_files") >= 0);
-	assert_int_equal(sensors_map_fd(w->sensors, "nothing"), -1);
+	assert_int_equal(sensors_map_fd(w->sensors, "nothing"), -EINVAL);
 }
 
 static void only_what_a_session_does_comes_to_its_ring(void **state)

@@ -74,8 +74,6 @@ static int set_up(void **state)
 	b->host.recorder_uid = geteuid();
 	b->host.recorder_gid = getegid();
 	b->host.config.state = b->dir;
-	b->host.common_fields = session_common_fields(&b->host);
-	assert_non_null(b->host.common_fields);
 	assert_int_equal(redactor_new(b->host.key, NULL, NULL, 0, &b->host.redactor), 0);
 	assert_true(sd_event_new(&b->host.loop) >= 0);
 	/* The loop keeps the timerfd that the first timer makes. */
@@ -104,6 +102,7 @@ static void nothing_is_left(struct bench *b)
 {
 	assert_int_equal(fake.sandboxes, 0);
 	assert_int_equal(fake.watches, 0);
+	assert_int_equal(fake.slots, 0);
 	assert_int_equal(b->host.watched, 0);
 	assert_int_equal(b->host.session_count, 0);
 	assert_null(b->host.sessions);
@@ -132,7 +131,6 @@ static int tear_down(void **state)
 	remove_sessions(b);
 	sd_event_unref(b->host.loop);
 	metrics_page_free(&b->host.in_hand);
-	json_decref(b->host.common_fields);
 	redactor_free(b->host.redactor);
 	close(b->host.sessions_fd);
 	close(fake.status_fd);
@@ -218,7 +216,7 @@ static inline struct manifest read_manifest(struct bench *b)
 	return m;
 }
 
-static const char *end_reason(void)
+static inline const char *end_reason(void)
 {
 	return json_string_value(json_object_get(fake.session_end, "reason"));
 }
