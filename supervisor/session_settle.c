@@ -91,7 +91,14 @@ static int settling_new(const struct session *s, int fd, struct settling **ret_s
 		close(fd);
 		return r;
 	}
-	*t = (struct settling){.host = s->host, .asker = s->asker.uid, .dir_fd = dir_fd, .fd = fd};
+	*t = (struct settling){
+		.host = s->host,
+		.next = s->host->settlings,
+		.asker = s->asker.uid,
+		.dir_fd = dir_fd,
+		.fd = fd,
+	};
+	s->host->settlings = t;
 	memcpy(t->id, s->manifest.id, sizeof(t->id));
 	*ret_settling = t;
 	return 0;
@@ -101,8 +108,6 @@ static void add(struct worker *worker, struct settling *t)
 {
 	const struct work work = {.run = settle, .done = settled, .context = t};
 
-	t->next = t->host->settlings;
-	t->host->settlings = t;
 	worker_add(worker, &work);
 }
 

@@ -39,9 +39,9 @@ void join_free(struct join *j);
 int join_record(struct join *j, const struct wire_record *record, uint64_t position);
 
 /*
- * The end of a drain, at @boot_ns: what has waited too long is passed on. That is for time to say and
- * not for drains: who writes the rest may be held up by interrupts, or its processor by the host,
- * while several drains go by.
+ * The end of a drain, at @boot_ns: what has waited too long is passed on. That is for time to say
+ * and not for drains: who writes the rest may be held up by interrupts, or its processor by the
+ * host, while several drains go by.
  */
 int join_settle(struct join *j, uint64_t boot_ns);
 
