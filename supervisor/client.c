@@ -343,6 +343,23 @@ static const struct {
 	{"session.list", ROLE_ANYBODY, serve_list},   {"daemon.info", ROLE_ANYBODY, serve_info},
 };
 
+/* A request that does not fit a packet has to be read to know it, and nothing else is that long. */
+static bool begins_session(const json_t *packet)
+{
+	const char *name = json_string_value(json_object_get(packet, "request"));
+
+	return json_object_get(packet, "memfd") ||
+	       (name && (!strcmp(name, "session.run") || !strcmp(name, "session.start")));
+}
+
+bool client_has_to_wait(const struct client *c)
+{
+	cleanup(json) json_t *packet = NULL;
+
+	return session_has_to_wait(c->host, c->who.uid) && control_peek(c->socket, &packet) == 0 &&
+	       begins_session(packet);
+}
+
 void client_serve(struct client *c, struct control_message *m)
 {
 	const char *name = json_string_value(json_object_get(m->body, "request"));

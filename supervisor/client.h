@@ -19,6 +19,7 @@ struct client {
 	char exec_session[SESSION_ID_LENGTH + 1]; /* the session of its command */
 	uint32_t exec;			    /* the command that it gave to a session; 0: none */
 	bool is_answered, is_exec_answered; /* what it started has its answer */
+	bool is_waiting;		    /* with a request that is not read yet */
 };
 
 /* Send a message to the client (its reference is taken). A client that does not read is dropped by
@@ -38,6 +39,10 @@ bool client_number(struct client *c, const struct control_message *m, const char
 void client_serve_exec(struct client *c, struct control_message *m);
 /* The client is gone: its command ends. */
 void client_end_exec(struct client *c);
+
+/* What it asks for next, which is not read yet, is a session, and has to wait until the disk has
+ * more of those that have ended. */
+bool client_has_to_wait(const struct client *c);
 
 /* Find the row of the request in @m, check who may send it, and serve it. */
 void client_serve(struct client *c, struct control_message *m);

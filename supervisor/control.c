@@ -296,6 +296,22 @@ int control_receive(int socket, struct control_message *ret_message)
 	return control_receive_from(socket, NULL, ret_message);
 }
 
+int control_peek(int socket, json_t **ret_packet)
+{
+	cleanup(text) struct text packet = {.data = malloc(PACKET_MAX), .size = PACKET_MAX};
+
+	if (!packet.data)
+		return -ENOMEM;
+	ssize_t n = recv(socket, packet.data, packet.size, MSG_PEEK | MSG_TRUNC);
+	if (n < 0)
+		return errno == EWOULDBLOCK ? -EAGAIN : -errno;
+	if (n == 0)
+		return -ECONNRESET;
+	if ((size_t)n > packet.size)
+		return -EBADMSG;
+	return parse_object(packet.data, (size_t)n, ret_packet);
+}
+
 bool control_linger(int socket, int timeout_ms)
 {
 	struct pollfd more = {.fd = socket, .events = POLLIN};

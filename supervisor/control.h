@@ -47,6 +47,10 @@ int control_receive(int socket, struct control_message *ret_message);
  * with what is no message. */
 int control_receive_from(int socket, control_let_go *let_go, struct control_message *ret_message);
 
+/* The packet that would be received next, which stays where it is with all that rides along; of a
+ * body that does not fit it there is {"memfd": SIZE}. 0 or as above. */
+int control_peek(int socket, json_t **ret_packet);
+
 /*
  * Bytes as JSON: a string where they are valid UTF-8 without NUL, else {"b64": "..."}. And back:
  * *ret_data is malloc'ed and NUL-terminated behind its end.

@@ -58,7 +58,8 @@ struct host {
 	uint64_t missed_seen;	 /* runs of programs that were missed, when last looked at */
 	size_t watched;		 /* sessions that the sensors watch */
 	sd_event_source *detach; /* runs when there is none any more */
-	struct session *sessions; /* all of them, newest first */
+	struct session *sessions;   /* all of them, newest first */
+	struct settling *settlings; /* their manifests that get onto the disk, likewise */
 	size_t session_count;
 };
 

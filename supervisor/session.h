@@ -76,6 +76,13 @@ void session_end(struct session *s, const struct verdict *verdict, bool discard)
 /* All of it is done and told; only its record still gets onto the disk. */
 bool session_has_ended(const struct session *s);
 
+/*
+ * So much of the sessions of @uid, or of all, that have ended is still to get onto the disk that
+ * who asks for another one has to wait: what they hold is bounded by that, and who starts more of
+ * them than the disk takes goes at its pace.
+ */
+bool session_has_to_wait(const struct host *h, uid_t uid);
+
 /* It lives until it is ended, whoever asked for it. */
 bool session_is_detached(const struct session *s);
 

@@ -17,8 +17,14 @@
 #define SETTLE_US 200000
 #define EXACTLY_US 1000 /* and not when the loop next wakes: that is a session's start or end */
 
+/* What has ended holds memory and descriptors, here and in the recorder, until it is on disk. */
+#define UNSETTLED_OF_USER_MAX 128
+#define UNSETTLED_MAX 512
+
 struct settling {
 	struct host *host;
+	struct settling *next; /* of all */
+	uid_t asker;
 	char id[SESSION_ID_LENGTH + 1];
 	int dir_fd, fd;	      /* of the manifest */
 	uint64_t ledger_line; /* 0: none of its own */
@@ -47,10 +53,20 @@ static int settle(void *context)
 	return r;
 }
 
+static void unlink_settling(struct settling *t)
+{
+	struct settling **at = &t->host->settlings;
+
+	while (*at != t)
+		at = &(*at)->next;
+	*at = t->next;
+}
+
 static void settled(void *context, int r)
 {
 	struct settling *t = context;
 
+	unlink_settling(t);
 	if (r < 0)
 		metric_add(t->host->metrics->chain_errors, 1);
 	if (r < 0)
@@ -75,7 +91,14 @@ static int settling_new(const struct session *s, int fd, struct settling **ret_s
 		close(fd);
 		return r;
 	}
-	*t = (struct settling){.host = s->host, .dir_fd = dir_fd, .fd = fd};
+	*t = (struct settling){
+		.host = s->host,
+		.next = s->host->settlings,
+		.asker = s->asker.uid,
+		.dir_fd = dir_fd,
+		.fd = fd,
+	};
+	s->host->settlings = t;
 	memcpy(t->id, s->manifest.id, sizeof(t->id));
 	*ret_settling = t;
 	return 0;
@@ -126,4 +149,20 @@ int session_settle_end(struct session *s)
 	t->ledger_line = ++s->host->ledger_added;
 	add(s->host->ends, t);
 	return 0;
+}
+
+bool session_has_to_wait(const struct host *h, uid_t uid)
+{
+	size_t all = 0, own = 0;
+
+	for (const struct session *s = h->sessions; s; s = s->next)
+		if (session_has_ended(s)) {
+			all++;
+			own += s->asker.uid == uid;
+		}
+	for (const struct settling *t = h->settlings; t; t = t->next) {
+		all++;
+		own += t->asker == uid;
+	}
+	return own >= UNSETTLED_OF_USER_MAX || all >= UNSETTLED_MAX;
 }

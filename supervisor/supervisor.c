@@ -47,6 +47,7 @@ struct supervisor {
 	bool has_failed; /* exits with 1 */
 	bool has_lost_recorder;
 	sd_event_source *recorder, *names, *leftovers, *retention;
+	sd_event_source *turn; /* runs while clients wait to be read */
 };
 
 /* ---- the end ---- */
@@ -125,13 +126,52 @@ static void drop_client(struct client *c)
 	exit_when_empty(s);
 }
 
+/* Clients who wait are read again as soon as they need not any more. */
+static int on_turn(sd_event_source *source, void *context)
+{
+	struct supervisor *s = context;
+	const struct client *refused = NULL;
+
+	for (struct client *c = s->clients; c; c = c->next) {
+		if (!c->is_waiting || (refused && refused->who.uid == c->who.uid))
+			continue;
+		if (session_has_to_wait(&s->host, c->who.uid)) {
+			refused = c;
+			continue;
+		}
+		c->is_waiting = false;
+		sd_event_source_set_io_events(c->source, EPOLLIN);
+	}
+	return refused ? 0 : sd_event_source_set_enabled(source, SD_EVENT_OFF);
+}
+
+/* Its request stays in its socket, so that it is the client who keeps it; that it goes is seen. 0
+ * or -errno. */
+static int make_wait(struct client *c)
+{
+	struct supervisor *s = c->supervisor;
+	int r = s->turn ? sd_event_source_set_enabled(s->turn, SD_EVENT_ON)
+			: sd_event_add_post(s->loop, &s->turn, on_turn, s);
+
+	if (r >= 0)
+		r = sd_event_source_set_io_events(c->source, 0);
+	c->is_waiting = r >= 0;
+	return r;
+}
+
 static int on_client(sd_event_source *source, int fd, uint32_t events, void *context)
 {
 	struct client *c = context;
 	struct control_message m;
-	int r = control_receive_from(fd, passed_close, &m);
 
 	(void)source, (void)events;
+	if (c->is_waiting) {
+		drop_client(c);
+		return 0;
+	}
+	if (client_has_to_wait(c) && make_wait(c) >= 0)
+		return 0;
+	int r = control_receive_from(fd, passed_close, &m);
 	if (r == -EAGAIN)
 		return 0;
 	if (r == -EBADMSG)
@@ -544,6 +584,7 @@ void supervisor_free(struct supervisor *s)
 	s->names = sd_event_source_disable_unref(s->names);
 	s->leftovers = sd_event_source_disable_unref(s->leftovers);
 	s->retention = sd_event_source_disable_unref(s->retention);
+	s->turn = sd_event_source_disable_unref(s->turn);
 	if (s->has_host)
 		host_close(&s->host);
 	sd_event_unref(s->loop);

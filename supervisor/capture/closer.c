@@ -16,7 +16,7 @@
 
 struct job {
 	struct job *next;
-	struct closer_load load; /* until it is closed */
+	struct journal *journal; /* until it is closed */
 	int error;
 	uint8_t note[HASH_SIZE];
 	closer_done *done;
@@ -88,9 +88,7 @@ static void *run(void *context)
 	uint64_t one = 1;
 
 	for (struct job *job = next_job(c); job; job = next_job(c)) {
-		struct journal *journal = take(job->load.journal);
-		cleanup(close_fd) int root_mount_fd = take_fd(job->load.root_mount_fd);
-		cleanup(close_fd) int fanotify_fd = take_fd(job->load.fanotify_fd);
+		struct journal *journal = take(job->journal);
 
 		job->error = journal_end(journal, job->note);
 		pthread_mutex_lock(&c->lock);
@@ -191,20 +189,18 @@ void closer_stop(struct closer *c)
 	release(c);
 }
 
-void closer_add(struct closer *c, const struct closer_load *load, closer_done *done, void *context)
+void closer_add(struct closer *c, struct journal *journal, closer_done *done, void *context)
 {
 	struct job *job = malloc(sizeof(*job));
 
 	if (!job) {
-		cleanup(close_fd) int root_mount_fd = load->root_mount_fd;
-		cleanup(close_fd) int fanotify_fd = load->fanotify_fd;
 		uint8_t note[HASH_SIZE];
-		int error = journal_close_noted(load->journal, note);
+		int error = journal_close_noted(journal, note);
 
 		done(context, error, note);
 		return;
 	}
-	*job = (struct job){.load = *load, .done = done, .context = context};
+	*job = (struct job){.journal = journal, .done = done, .context = context};
 	pthread_mutex_lock(&c->lock);
 	list_add(&c->waiting, job);
 	pthread_cond_signal(&c->wake);

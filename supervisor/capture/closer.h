@@ -23,11 +23,5 @@ int closer_start(sd_event *loop, int64_t priority, const struct log *log,
 /* Close everything that waits, tell, and end. NULL is allowed. */
 void closer_stop(struct closer *c);
 
-/* What is closed, all of it owned; -1: none. */
-struct closer_load {
-	struct journal *journal;
-	int fanotify_fd, root_mount_fd; /* for which the kernel may let us wait as well */
-};
-
-/* Takes @load over. Where there is no memory to wait in, it is closed and told at once. */
-void closer_add(struct closer *c, const struct closer_load *load, closer_done *done, void *context);
+/* Takes @journal over. Where there is no memory to wait in, it is closed and told at once. */
+void closer_add(struct closer *c, struct journal *journal, closer_done *done, void *context);

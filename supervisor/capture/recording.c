@@ -222,6 +222,12 @@ void recording_free_exec(struct recording_exec *exec)
 	*exec = (struct recording_exec){.gate_fd = -1};
 }
 
+void recording_leave_files(struct recording *r)
+{
+	close_descriptor(&r->ground.fanotify_fd);
+	close_descriptor(&r->ground.root_mount_fd);
+}
+
 void recording_free(struct recording *r)
 {
 	if (!r)
@@ -233,8 +239,7 @@ void recording_free(struct recording *r)
 	recording_drop_end(r);
 	close_descriptor(&r->ground.ring_fd);
 	close_descriptor(&r->ground.freeze_fd);
-	close_descriptor(&r->ground.fanotify_fd);
-	close_descriptor(&r->ground.root_mount_fd);
+	recording_leave_files(r);
 	journal_close(r->journal);
 	redactor_free(r->redactor);
 	redactor_free(r->delivery);

@@ -179,10 +179,9 @@ json_t *recording_verdict_object(const struct recording *r);
 
 struct recording_end {
 	uint64_t records, lost;
-	json_t *counts;			/* owned */
-	int error;			/* 0, or the errno for which the journal is not whole */
-	struct journal *journal;	/* owned: to be closed, which may take long */
-	int fanotify_fd, root_mount_fd; /* owned: the same */
+	json_t *counts;		 /* owned */
+	int error;		 /* 0, or the errno for which the journal is not whole */
+	struct journal *journal; /* owned: to be closed, which may take long */
 };
 
 /* @end, and all that it holds, is the callee's, and so is @r. */

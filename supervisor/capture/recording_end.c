@@ -141,8 +141,7 @@ static void write_end(void *context)
 		end->error = -recording_commit(r);
 	end->records = journal_next_seq(r->journal) - 1; /* they are numbered from 1 */
 	end->journal = take(r->journal);
-	end->fanotify_fd = take_fd(r->ground.fanotify_fd);
-	end->root_mount_fd = take_fd(r->ground.root_mount_fd);
+	recording_leave_files(r);
 
 	struct recording_end handed = *end;
 	recording_closed *closed = ending->closed;

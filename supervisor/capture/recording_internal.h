@@ -94,6 +94,9 @@ int recording_read_fields(struct recording *r, json_t *fields, struct event *e,
 			  const char **ret_why);
 void recording_put_usage(struct event *e, const struct recording_usage *usage);
 void recording_free_exec(struct recording_exec *exec);
+/* Nothing looks at the session's files any more. While vitrined has them too, as it has until it is
+ * told of the end, this waits for no grace period of the kernel. */
+void recording_leave_files(struct recording *r);
 
 /* ---- recording_end.c ---- */
 

@@ -40,7 +40,6 @@ static void on_journal_closed(void *context, int error, const uint8_t note[HASH_
 static void let_go(struct closing *closing)
 {
 	const struct recording_end *end = &closing->end;
-	const struct closer_load load = {end->journal, end->fanotify_fd, end->root_mount_fd};
 	json_t *reply = closing->reply;
 
 	json_object_set_new(reply, "records", json_integer((json_int_t)end->records));
@@ -49,7 +48,7 @@ static void let_go(struct closing *closing)
 		json_object_set_new(reply, "counts", end->counts);
 	json_object_set_new(reply, "verdict", recording_verdict_object(closing->recording));
 	recording_free(take(closing->recording));
-	closer_add(closing->all->closer, &load, on_journal_closed, closing);
+	closer_add(closing->all->closer, end->journal, on_journal_closed, closing);
 }
 
 void recordings_let_go(struct recordings *all)

@@ -232,12 +232,48 @@ static void refuses_what_is_not_bytes(void **state)
 	}
 }
 
+/* Whoever looks takes nothing, however often. */
+static void shows_the_next_packet(void **state)
+{
+	int before = open_fds(), sockets[2];
+	struct control_message m;
+	json_t *packet;
+
+	(void)state;
+	pair(sockets);
+	assert_int_equal(control_peek(sockets[1], &packet), -EAGAIN);
+	for (int is_large = 0; is_large < 2; is_large++) {
+		json_t *body = body_of_size(is_large ? 70000 : 100);
+
+		assert_int_equal(control_send(sockets[0], body, sockets, 2), 0);
+		for (int i = 0; i < 3; i++) {
+			assert_int_equal(control_peek(sockets[1], &packet), 0);
+			assert_int_equal(is_large, json_object_get(packet, "memfd") != NULL);
+			assert_int_equal(is_large, !json_equal(packet, body));
+			json_decref(packet);
+		}
+		assert_int_equal(control_receive(sockets[1], &m), 0);
+		assert_true(json_equal(m.body, body));
+		assert_int_equal(m.fd_count, 2);
+		control_message_free(&m);
+		json_decref(body);
+	}
+	assert_int_equal(send(sockets[0], "[1]", 3, 0), 3);
+	assert_int_equal(control_peek(sockets[1], &packet), -EBADMSG);
+	assert_int_equal(control_receive(sockets[1], &m), -EBADMSG);
+	close(sockets[0]);
+	assert_int_equal(control_peek(sockets[1], &packet), -ECONNRESET);
+	close(sockets[1]);
+	assert_int_equal(open_fds(), before);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(passes_bodies_and_descriptors_of_any_size),
 		cmocka_unit_test(refuses_too_much),
 		cmocka_unit_test(tells_empty_from_gone),
+		cmocka_unit_test(shows_the_next_packet),
 		cmocka_unit_test(refuses_what_is_not_an_object),
 		cmocka_unit_test(refuses_an_unsealed_memfd),
 		cmocka_unit_test(carries_any_bytes),

@@ -70,6 +70,37 @@ static void records_a_session(void **state)
 	json_decref(closed);
 }
 
+/* By the time it tells the end it has let go of the session's files: whoever does so last waits for
+ * the kernel, and that are threads of vitrined. */
+static void the_files_are_left_before_the_end_is_told(void **state)
+{
+	struct recorder_world *w = *state;
+	cleanup(close_fd) int dir = open(w->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int names[2], root[2];
+
+	assert_int_equal(pipe2(names, O_CLOEXEC | O_NONBLOCK), 0);
+	assert_int_equal(pipe2(root, O_CLOEXEC | O_NONBLOCK), 0);
+	start(w);
+	ask(w, open_message("freeze"), "journal", dir, "ring", w->ring.ring_fd, "freeze",
+	    w->freeze_fd, "fanotify", names[0], "root_mount", root[0], NULL);
+	expect_good(w, "opened");
+	close(names[0]);
+	close(root[0]);
+	begin_record(w);
+	struct pollfd left[] = {{.fd = names[1]}, {.fd = root[1]}};
+	assert_int_equal(poll(left, 2, 0), 0);
+
+	ask(w,
+	    json_pack("{s:s, s:s, s:{s:s, s:i}, s:b}", "request", "close", "session", SESSION,
+		      "fields", "reason", "exit", "exit_code", 0, "untouched", 1),
+	    NULL);
+	json_decref(expect_reply(w, "closing"));
+	assert_int_equal(poll(left, 2, 0), 2); /* nobody has their other ends */
+	json_decref(expect_reply(w, "closed"));
+	close(names[1]);
+	close(root[1]);
+}
+
 /* Told of at once with its last command's, the end comes behind all that this wrote, however slow
  * its reader is, and behind what the kernel still sent. */
 static void the_end_waits_for_the_last_command(void **state)
@@ -537,13 +568,21 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(records_a_session),       TEST(the_end_waits_for_the_last_command),
-		TEST(begins_with_the_session), TEST(keeps_output_up_to_the_cap),
-		TEST(keeps_sizes_of_output),   TEST(keeps_no_output),
-		TEST(keeps_sizes_of_output),   TEST(stops_output_past_its_limit),
-		TEST(counts_what_is_lost),     TEST(seals_when_vitrined_is_gone),
-		TEST(waits_for_the_disk),      TEST(says_what_could_not_be_written),
-		TEST(refuses_what_is_wrong),   TEST(drops_what_makes_it_dangerous),
+		TEST(records_a_session),
+		TEST(the_end_waits_for_the_last_command),
+		TEST(the_files_are_left_before_the_end_is_told),
+		TEST(begins_with_the_session),
+		TEST(keeps_output_up_to_the_cap),
+		TEST(keeps_sizes_of_output),
+		TEST(keeps_no_output),
+		TEST(keeps_sizes_of_output),
+		TEST(stops_output_past_its_limit),
+		TEST(counts_what_is_lost),
+		TEST(seals_when_vitrined_is_gone),
+		TEST(waits_for_the_disk),
+		TEST(says_what_could_not_be_written),
+		TEST(refuses_what_is_wrong),
+		TEST(drops_what_makes_it_dangerous),
 	};
 
 	/* The file systems that are mounted here are nobody else's. */

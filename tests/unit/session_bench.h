@@ -218,7 +218,7 @@ static inline struct manifest read_manifest(struct bench *b)
 	return m;
 }
 
-static const char *end_reason(void)
+static inline const char *end_reason(void)
 {
 	return json_string_value(json_object_get(fake.session_end, "reason"));
 }
