@@ -12,8 +12,10 @@ check 'the pool is filled' settled 2 pool_ready
 check 'sessions take from it' in_a_row 3
 check 'and it is filled again' settled 2 pool_ready
 before=$(own_settled)
+rings_before=$(rings)
 check 'forty sessions in a row' in_a_row 40
 check 'and nothing has grown' settled "$before" own
+check 'and few rings are kept' has_few_rings "$rings_before"
 
 victim=$(pgrep -P "$launcher" | head -n 1)
 others() {

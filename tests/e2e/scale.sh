@@ -26,6 +26,15 @@ descriptors() {
 	ls "/proc/$1/fd" | wc -l
 }
 
+rings() {
+	find "/proc/$daemon/fd" -lname '*bpf-map*' | wc -l
+}
+
+# Of rings without a session four to eight are kept: how many there are says how many sessions there were at once.
+has_few_rings() {
+	[ "$(rings)" -le $(($1 + 4)) ]
+}
+
 # Kilobytes of memory that are a process's own.
 private_kb() {
 	awk '/^Private/ {kb += $2} END {print kb + 0}' "/proc/$1/smaps_rollup" 2>/dev/null || echo 0
@@ -35,14 +44,13 @@ private_kb() {
 snapshot() {
 	for p in daemon recorder resolver launcher; do
 		eval "pid=\$$p"
-		echo "$p.fds $(descriptors "$pid")"
+		echo "$p.fds $(($(descriptors "$pid") - $(daemon=$pid rings)))"
 		echo "$p.threads $(ls "/proc/$pid/task" | wc -l)"
 		echo "$p.mounts $(wc -l <"/proc/$pid/mountinfo")"
 	done
 	echo "processes $(pgrep -P "$daemon" | wc -l)"
 	echo "inits $(pgrep -P "$launcher" | wc -l)"
 	echo "cgroups $(ls -d "$cgroups"/*/ 2>/dev/null | while read -r dir; do flock -n "$dir" true 2>/dev/null || echo held; done | wc -l)"
-	echo "rings $(find "/proc/$daemon/fd" -lname '*bpf-map*' | wc -l)"
 	echo "loops $(losetup -a 2>/dev/null | wc -l)"
 	echo "pins $(find /sys/fs/bpf -mindepth 1 2>/dev/null | wc -l)"
 	echo "slots $(grep -c ":$(stat -c %i /run/vitrine/slots) " /proc/locks)"

@@ -11,14 +11,18 @@ for pool in 0 4; do
 	in_a_row 50 # what is made at first use is made
 	check "pool of $pool: its sandboxes are there" settled $pool eval 'pgrep -P "$launcher" | wc -l'
 	before=$(own_settled)
+	rings_before=$(rings)
 	kb_before=$(private_kb "$daemon")
 	recorder_before=$(private_kb "$recorder")
+	launcher_before=$(private_kb "$launcher")
 	check "pool of $pool: $row sessions in a row" in_a_row "$row"
 	check "pool of $pool: nothing has grown" settled "$before" own
+	check "pool of $pool: few rings are kept" has_few_rings "$rings_before"
 	kb=$(($(private_kb "$daemon") - kb_before))
 	recorder_kb=$(($(private_kb "$recorder") - recorder_before))
-	echo "# memory after $row sessions: vitrined $kb kB more, recorder $recorder_kb kB more"
-	[ $kb -lt 4096 ] && [ $recorder_kb -lt 4096 ]
+	launcher_kb=$(($(private_kb "$launcher") - launcher_before))
+	echo "# memory after $row sessions: vitrined $kb kB more, recorder $recorder_kb kB more, launcher $launcher_kb kB more"
+	[ $kb -lt 4096 ] && [ $recorder_kb -lt 4096 ] && [ $launcher_kb -lt 4096 ]
 	ok $? "pool of $pool: nor has memory"
 	is "pool of $pool: each has its record" $((row + 50)) "$(ls "$state/sessions" | wc -l)"
 	stop_daemon
@@ -29,7 +33,7 @@ done
 start_daemon
 in_a_row 20
 before=$(own_settled)
-rings_before=$(find "/proc/$daemon/fd" -lname '*bpf-map*' | wc -l)
+rings_before=$(rings)
 own_kb() {
 	echo $(($(private_kb "$daemon") + $(private_kb "$recorder") + $(private_kb "$resolver") + $(private_kb "$launcher")))
 }
@@ -81,6 +85,6 @@ is "sessions start and end beside them" yes "$([ -n "$p99" ] && echo yes)"
 kill $clients
 check 'they are killed with their clients' settled 0 inits
 check 'and nothing is left of them' settled "$before" own
-echo "# rings kept: $rings_before before, $(find "/proc/$daemon/fd" -lname '*bpf-map*' | wc -l) now"
+echo "# rings kept: $rings_before before, $(rings) now"
 stop_daemon
 done_testing
