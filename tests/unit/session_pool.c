@@ -23,10 +23,11 @@ static void one_that_was_made_ahead_is_taken(void **state)
 		hear(b, RECORDER_CLOSED, 0);
 		assert_string_equal(end_reason(), "exit");
 		assert_ptr_equal(
-			strstr(fake.calls, fails ? "lease dress forget create watch prepare open "
-						 : "lease dress watch open session.start "
-						   "secret.give begin tell-exec session.ready "
-						   "exec.start exec sign "),
+			strstr(fake.calls,
+			       fails ? "lease dress forget create watch prepare begin open "
+				     : "lease dress watch begin open session.start "
+				       "secret.give tell-exec session.ready "
+				       "exec.start exec sign "),
 			fake.calls);
 		remove_sessions(b);
 		nothing_is_left(b);
