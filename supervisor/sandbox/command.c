@@ -343,33 +343,19 @@ static _Noreturn void run(const struct init_request *request, const struct messa
 
 /* ---- in init ---- */
 
-int command_begin(const struct init_request *request, const struct message_fds *cgroups,
+int command_begin(const struct init_request *request, struct message_fds *fds,
 		  const struct sock_fprog *filter, pid_t *ret_pid, int *ret_words)
 {
-	int words[2];
-
-	if (cgroups->count < INIT_BEGIN_CGROUPS)
+	if (fds->count < INIT_BEGIN_CGROUPS)
 		return -EBADMSG;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, words) < 0)
-		return -errno;
-	cleanup(close_fd) int ours = words[0];
-	cleanup(close_fd) int theirs = words[1];
-
-	pid_t pid = clone_process(CLONE_INTO_CGROUP, cgroups->fd[INIT_BEGIN_CGROUP], NULL);
+	pid_t pid = clone_process(CLONE_INTO_CGROUP, fds->fd[INIT_BEGIN_CGROUP], NULL);
 	if (pid < 0)
 		return pid == -ENOENT || pid == -ENODEV ? -ECANCELED : pid;
 	if (pid == 0) {
-		cleanup_close_fd(&ours);
-		run(request, cgroups, filter, theirs);
+		cleanup_close_fd(&fds->fd[INIT_BEGIN_WORDS]);
+		run(request, fds, filter, fds->fd[INIT_BEGIN_OWN_WORDS]);
 	}
 	*ret_pid = pid;
-	*ret_words = take_fd(ours);
+	*ret_words = take_fd(fds->fd[INIT_BEGIN_WORDS]);
 	return 0;
-}
-
-int command_give(int words, const struct init_request *request, const struct message_fds *fds)
-{
-	int r = message_send(words, request, sizeof(*request), fds->fd, fds->count);
-
-	return r == -EPIPE || r == -ECONNRESET ? 0 : r;
 }

@@ -18,14 +18,10 @@ struct command_word {
 };
 
 /*
- * Make the process of a command, in its cgroups (enum init_begin_fd, borrowed): it gives up what
- * the command may not have and waits for command_give. On *ret_words (owned by
- * the caller) come struct command_word, and its end when the command has been executed. 0,
- * -ECANCELED (it was killed before it started: its cgroup is gone) or -errno.
+ * Make the process of a command (@fds as in enum init_begin_fd, borrowed but for what is given
+ * back): it gives up what the command may not have, and waits on its words for INIT_EXEC. On
+ * *ret_words (owned by the caller) come struct command_word, and its end when the command has been
+ * executed. 0, -ECANCELED (it was killed before it started: its cgroup is gone) or -errno.
  */
-int command_begin(const struct init_request *request, const struct message_fds *cgroups,
+int command_begin(const struct init_request *request, struct message_fds *fds,
 		  const struct sock_fprog *filter, pid_t *ret_pid, int *ret_words);
-
-/* Tell it what to execute. @fds as in enum init_exec_fd, borrowed. One that is dead already is not
- * told. 0 or -errno. */
-int command_give(int words, const struct init_request *request, const struct message_fds *fds);

@@ -14,6 +14,7 @@
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <termios.h>
 
@@ -71,17 +72,26 @@ int sandbox_begin_exec(struct sandbox *s, uint32_t exec, bool as_root)
 		.filter_last = s->has_own_filter,
 	};
 	struct sandbox_exec *e = exec ? find_exec(s, exec) : NULL;
-	int fds[INIT_BEGIN_CGROUPS + SANDBOX_CONTROLLERS];
+	int fds[INIT_BEGIN_CGROUPS + SANDBOX_CONTROLLERS], words[2];
 
 	if (!e)
 		return -ENOENT;
 	if (e->asked)
 		return 0;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, words) < 0)
+		return -errno;
+	cleanup(close_fd) int ours = words[0];
+	cleanup(close_fd) int theirs = words[1];
 	fds[INIT_BEGIN_CGROUP] = e->cgroup_fd;
+	fds[INIT_BEGIN_WORDS] = ours;
+	fds[INIT_BEGIN_OWN_WORDS] = theirs;
 	size_t count = INIT_BEGIN_CGROUPS + limits_tasks(&e->limits, fds + INIT_BEGIN_CGROUPS);
 	int r = message_send(s->control_fd, &request, sizeof(request), fds, count);
-	e->asked = r == 0;
-	return r;
+	if (r < 0)
+		return r;
+	e->asked = true;
+	e->words_fd = take_fd(ours);
+	return 0;
 }
 
 static size_t strings_bytes(const char *const *strings, uint32_t *ret_count)
@@ -224,8 +234,9 @@ int sandbox_exec(struct sandbox *s, const struct sandbox_command *command,
 	size_t count = command->tty ? INIT_EXEC_STDIN : INIT_EXEC_COUNT;
 	if (request.is_gated)
 		fds[count++] = command->gate_fd;
-	r = message_send(s->control_fd, &request, sizeof(request), fds, count);
-	if (r < 0)
+	r = message_send(e->words_fd, &request, sizeof(request), fds, count);
+	cleanup_close_fd(&e->words_fd);
+	if (r < 0 && r != -EPIPE && r != -ECONNRESET) /* of one that is dead init says why */
 		return sandbox_fail(ret_error, SETUP_start, r, "%s", "");
 	crash_point();
 	return 0;

@@ -64,7 +64,7 @@ static int refuse(uint32_t exec, int error)
 }
 
 static int begin_command(struct init *init, const struct init_request *request,
-			 const struct message_fds *fds)
+			 struct message_fds *fds)
 {
 	struct command *c = find_command(init, 0);
 
@@ -80,15 +80,6 @@ static int begin_command(struct init *init, const struct init_request *request,
 	return 0;
 }
 
-/* Of one that is not there vitrined was told why. */
-static int give_command(struct init *init, const struct init_request *request,
-			const struct message_fds *fds)
-{
-	struct command *c = request->exec ? find_command(init, request->exec) : NULL;
-
-	return c && c->words >= 0 ? command_give(c->words, request, fds) : 0;
-}
-
 static int take_request(struct init *init)
 {
 	cleanup(message_fds) struct message_fds fds = {.count = 0};
@@ -99,8 +90,6 @@ static int take_request(struct init *init)
 		return r == -EAGAIN ? 0 : r;
 	if (request.kind == INIT_BEGIN)
 		return begin_command(init, &request, &fds);
-	if (request.kind == INIT_EXEC)
-		return give_command(init, &request, &fds);
 
 	struct command *c = request.exec ? find_command(init, request.exec) : NULL;
 	if (request.kind == INIT_SIGNAL && c)

@@ -30,7 +30,7 @@ enum init_request_kind {
 	INIT_DRESS,  /* the first, once: what this session has; descriptors: enum init_dress_fd */
 	INIT_BEGIN,  /* make the process of command exec, as_root or not, with the filter or before
 		      * it gets it last;  descriptors: enum init_begin_fd */
-	INIT_EXEC,   /* what that process waits for; descriptors: enum init_exec_fd */
+	INIT_EXEC,   /* to that process, which waits for it; descriptors: enum init_exec_fd */
 	INIT_SIGNAL, /* to the first process of command exec */
 };
 
@@ -49,8 +49,10 @@ enum init_dress_fd {
 };
 
 enum init_begin_fd {
-	INIT_BEGIN_CGROUP,  /* that it is born in */
-	INIT_BEGIN_CGROUPS, /* behind it: `tasks` of v1 cgroups that it enters */
+	INIT_BEGIN_CGROUP,    /* that it is born in */
+	INIT_BEGIN_WORDS,     /* where init hears it, and it vitrined */
+	INIT_BEGIN_OWN_WORDS, /* the other end of that */
+	INIT_BEGIN_CGROUPS,   /* behind them: `tasks` of v1 cgroups that it enters */
 };
 
 enum init_exec_fd {

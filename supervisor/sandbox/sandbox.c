@@ -453,6 +453,7 @@ bool sandbox_is_full(const struct sandbox *s, bool *ret_inodes)
 void sandbox_exec_close(struct sandbox_exec *e)
 {
 	cleanup_close_fd(&e->cgroup_fd);
+	cleanup_close_fd(&e->words_fd);
 	cleanup_close_fd(&e->tty_fd);
 	limits_close_files(&e->limits);
 	*e = SANDBOX_EXEC_NONE;
