@@ -165,12 +165,14 @@ static int open_path(struct session *s, const char *what, const char *called, FI
 	struct printable printable = printable_for(errors, 200);
 	cleanup(fclose) FILE *in = fopen(what, "re");
 	struct stat st;
-	int r = in && !fstat(fileno(in), &st) ? 0 : -errno;
+	int r;
 
-	if (!r && S_ISDIR(st.st_mode)) {
+	if (!in || fstat(fileno(in), &st)) {
+		r = -errno;
+	} else if (S_ISDIR(st.st_mode)) {
 		s->dir_fd = open(what, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		r = s->dir_fd < 0 ? -errno : manifest_read(s->dir_fd, &s->manifest);
-	} else if (!r) {
+	} else {
 		r = open_bundle(s, in);
 	}
 	if (r) {

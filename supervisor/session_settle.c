@@ -143,7 +143,7 @@ int session_settle_end(struct session *s)
 
 	if (r == 0)
 		r = settling_new(s, fd, &t);
-	if (r < 0)
+	if (!t)
 		return r;
 	s->settle = sd_event_source_disable_unref(s->settle);
 	t->ledger_line = ++s->host->ledger_added;

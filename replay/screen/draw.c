@@ -377,7 +377,7 @@ static void draw_help(struct screen *s, struct area area)
 	if (s->help_top > (int)count - area.height)
 		s->help_top = (int)count > area.height ? (int)count - area.height : 0;
 	for (int y = 0; y < area.height; y++) {
-		name = keys_help((size_t)(s->help_top + y), &doc);
+		name = keys_help((size_t)s->help_top + (size_t)y, &doc);
 		if (!name)
 			break;
 		paint_string(area.y + y, 2, 12, STYLE_BOLD, false, false, name);

@@ -34,7 +34,7 @@ static void make_colors(void)
 		return;
 	start_color();
 	use_default_colors();
-	for (short i = 0; i < STYLE_COUNT; i++)
+	for (int i = 0; i < STYLE_COUNT; i++)
 		init_pair((short)(PAIR_OF_STYLE + i), style_colors[i], -1);
 	for (short i = 0; i < 8; i++)
 		init_pair((short)(PAIR_OF_COLOR + i), i, -1);

@@ -198,7 +198,7 @@ static int read_once(int session_dir_fd, struct manifest *ret_manifest)
 int manifest_read(int session_dir_fd, struct manifest *ret_manifest)
 {
 	const struct timespec pause = {.tv_nsec = ENDING_PAUSE_NS};
-	struct manifest m;
+	struct manifest m = {0};
 	int r = read_once(session_dir_fd, &m);
 
 	for (int i = 0; r == 0 && i < ENDING_PAUSES && is_ending(session_dir_fd, &m); i++) {

@@ -8,6 +8,7 @@
 #include "candidate.h"
 #include "rules.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -131,6 +132,7 @@ static int make_room(struct shapes *s)
 {
 	size_t bytes = 1;
 
+	assert(s->count > 0); /* a policy's rules come after ours */
 	for (size_t d = 0; d < s->count; d++) {
 		for (size_t i = 0; i < DETECTOR_KEYWORDS && s->detectors[d].keywords[i]; i++)
 			bytes += strlen(s->detectors[d].keywords[i]);

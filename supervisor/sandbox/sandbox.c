@@ -409,8 +409,10 @@ int sandbox_create(struct launcher *l, const struct cgroup_root *root,
 	cleanup(sandbox) struct sandbox *s = NULL;
 
 	int r = sandbox_begin(l, root, options, &s, ret_error);
-	if (r == 0)
-		r = sandbox_launched(s, ret_error);
+	if (!s)
+		return r;
+
+	r = sandbox_launched(s, ret_error);
 	if (r == 0)
 		r = sandbox_ready(s, ret_error);
 	if (r < 0)
