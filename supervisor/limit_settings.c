@@ -20,7 +20,7 @@ struct suffix {
 static const struct unit_form {
 	const struct suffix *suffixes;
 	double whole; /* of the unit in what is kept: bytes, things, thousandths, milliseconds */
-	const char *pattern;
+	const char *pattern, *words;
 } units[] = {
 	[UNIT_BYTES] = {(const struct suffix[]){{"", 1},
 						{"K", 1024.0},
@@ -28,17 +28,20 @@ static const struct unit_form {
 						{"G", 1024.0 * 1024 * 1024},
 						{"T", 1024.0 * 1024 * 1024 * 1024},
 						{NULL, 0}},
-			1, "^[0-9]+(\\.[0-9]+)?[KMGT]?$"},
-	[UNIT_NUMBER] = {(const struct suffix[]){{"", 1}, {NULL, 0}}, 1, "^[0-9]+$"},
+			1, "^[0-9]+(\\.[0-9]+)?[KMGT]?$",
+			"bytes, or with a unit (K, M, G, T), as 64M"},
+	[UNIT_NUMBER] = {(const struct suffix[]){{"", 1}, {NULL, 0}}, 1, "^[0-9]+$",
+			 "a whole number"},
 	[UNIT_MILLI] = {(const struct suffix[]){{"", 1000}, {NULL, 0}}, 1000,
-			"^[0-9]+(\\.[0-9]+)?$"},
+			"^[0-9]+(\\.[0-9]+)?$", "a number, as 1.5"},
 	[UNIT_TIME] = {(const struct suffix[]){{"", 1000},
 					       {"ms", 1},
 					       {"s", 1000},
 					       {"m", 60000.0},
 					       {"h", 3600000.0},
 					       {NULL, 0}},
-		       1000, "^[0-9]+(\\.[0-9]+)?(ms|s|m|h)?$"},
+		       1000, "^[0-9]+(\\.[0-9]+)?(ms|s|m|h)?$",
+		       "seconds, or with a unit (ms, s, m, h), as 500ms"},
 };
 
 static const struct limit {
@@ -300,8 +303,8 @@ static int set_one(const char *text, json_t *object, struct fault *f)
 				 "--limit %s: bad value; allowed: KEY=VALUE, KEY one of %s", text,
 				 names);
 	if (!json || !value_of(l, json, &ignored))
-		return fault_set(f, -EINVAL, "usage", "--limit %s: bad value; %s: %s", text, name,
-				 l->doc);
+		return fault_set(f, -EINVAL, "usage", "--limit %s: bad value; allowed: %s; %s: %s",
+				 text, units[l->unit].words, name, l->doc);
 	return json_object_set(object, name, json) < 0
 		       ? fault_set(f, -ENOMEM, "no_memory", "out of memory")
 		       : 0;

@@ -173,14 +173,10 @@ static void count_start(const struct session *s)
 		       session_clock_ns(CLOCK_BOOTTIME) - s->started_boot_ns);
 }
 
-static int run(struct session *s)
+static int set_going(struct session *s)
 {
-	int r = guard_secrets(s);
-	if (r < 0)
-		return r;
-	recorder_hold(s->host->recorder);
 	s->is_ready = true;
-	r = record_ready(s);
+	int r = record_ready(s);
 	if (r < 0)
 		return session_decide_failed(s, "record", r, NULL), r;
 	crash_point();
@@ -197,8 +193,18 @@ static int run(struct session *s)
 	else
 		session_sign(s);
 	count_start(s);
-	recorder_release(s->host->recorder);
 	return 0;
+}
+
+static int run(struct session *s)
+{
+	int r = guard_secrets(s);
+	if (r < 0)
+		return r;
+	recorder_hold(s->host->recorder);
+	r = set_going(s);
+	recorder_release(s->host->recorder);
+	return r;
 }
 
 /* Not before its record is open; nor earlier than needed: to wake the client takes a processor from

@@ -244,6 +244,8 @@ static void options_set_limits(void **state)
 		assert_int_equal(limit_settings_option(refused[i], limits, &f), -EINVAL);
 		assert_non_null(strstr(f.text, "--limit"));
 	}
+	assert_int_equal(limit_settings_option("output=1k", limits, &f), -EINVAL);
+	assert_non_null(strstr(f.text, "output=1k: bad value; allowed: bytes, or with a unit"));
 }
 
 int main(void)

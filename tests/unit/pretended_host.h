@@ -23,6 +23,7 @@ static struct {
 	char calls[4096];	       /* names of the calls, in order */
 	const char *failing;	       /* the one that fails */
 	int sandboxes, watches, slots; /* given and not given back */
+	bool is_held;		       /* messages to the recorder wait */
 	int told_started, told_ended, told_status;
 	char told_error[256];
 	bool has_verdict;
@@ -466,11 +467,13 @@ int recorder_start_exec(struct recorder *r, const char *session, uint32_t exec, 
 void recorder_hold(struct recorder *r)
 {
 	(void)r;
+	fake.is_held = true;
 }
 
 int recorder_release(struct recorder *r)
 {
 	(void)r;
+	fake.is_held = false;
 	return 0;
 }
 

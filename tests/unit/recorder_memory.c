@@ -22,9 +22,14 @@ extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *memory, size_t size);
 
+/* Of two threads that come to the last one together, one. */
 static bool fails(void)
 {
-	if (!left || !atomic_load(left) || getpid() == test_pid || atomic_fetch_sub(left, 1) != 1)
+	long n = !left || getpid() == test_pid ? 0 : atomic_load(left);
+
+	while (n > 0 && !atomic_compare_exchange_weak(left, &n, n - 1))
+		;
+	if (n != 1)
 		return false;
 	errno = ENOMEM;
 	return true;

@@ -107,12 +107,18 @@ static void a_message_that_cannot_be_sent_ends_it(void **state)
 	assert_int_equal(start(b, &f), -EIO);
 	assert_int_equal(count_directories(b->dir), 0);
 
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-		fake.failing = steps[i];
+	for (size_t i = 0; i < 2 * sizeof(steps) / sizeof(steps[0]); i++) {
+		bool is_late = i % 2; /* the sandbox */
+
+		fake.failing = steps[i / 2];
 		fake.told_ended = 0;
-		fake.has_pool = i == 0;
+		fake.has_pool = i / 2 == 0;
+		set_ready(!is_late);
 		assert_int_equal(start(b, &f), 0);
 		hear(b, RECORDER_OPENED, 0);
+		if (is_late)
+			get_ready(b);
+		assert_false(fake.is_held);
 		if (b->session->stage == SESSION_WORKING)
 			happen(b, SANDBOX_STARTED, 0, 0);
 		hear(b, RECORDER_CLOSED, 0);
@@ -120,6 +126,7 @@ static void a_message_that_cannot_be_sent_ends_it(void **state)
 		assert_int_equal(fake.told_status, 125);
 		assert_string_equal(end_reason(), "setup_failed");
 		nothing_is_left(b);
+		remove_sessions(b);
 	}
 }
 

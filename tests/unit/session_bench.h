@@ -104,6 +104,7 @@ static void nothing_is_left(struct bench *b)
 	assert_int_equal(fake.sandboxes, 0);
 	assert_int_equal(fake.watches, 0);
 	assert_int_equal(fake.slots, 0);
+	assert_false(fake.is_held);
 	assert_int_equal(b->host.watched, 0);
 	assert_int_equal(b->host.session_count, 0);
 	assert_null(b->host.sessions);
@@ -200,6 +201,24 @@ static inline void happen(struct bench *b, enum sandbox_status_kind kind, int wa
 			  int error)
 {
 	happen_to(b, SESSION_EXEC, kind, wait_status, error);
+}
+
+/* Whether the sandbox is ready as soon as it is looked at. */
+static inline void set_ready(bool is_ready)
+{
+	uint64_t value = 1;
+
+	if (is_ready)
+		assert_int_equal(write(fake.ready_fd, &value, sizeof(value)), sizeof(value));
+	else
+		assert_int_equal(read(fake.ready_fd, &value, sizeof(value)), sizeof(value));
+}
+
+/* It is, and that is seen. */
+static inline void get_ready(struct bench *b)
+{
+	set_ready(true);
+	assert_true(sd_event_run(b->host.loop, 0) >= 0);
 }
 
 static inline struct manifest read_manifest(struct bench *b)
