@@ -70,7 +70,7 @@ static bool check_rootfs(const struct setting *s, struct setting_place *p)
 
 	if (text && *text == '/')
 		return check_path(s, p);
-	return check_name(s, p) && *text != '.' && *text != '-';
+	return text && *text != '.' && *text != '-' && check_name(s, p);
 }
 
 static bool check_choice(const struct setting *s, struct setting_place *p)
