@@ -20,20 +20,23 @@
 
 #define SOCKET_BYTES (8 * 1024 * 1024)
 #define ARGUMENTS_MAX 8
-#define ENV_MAX 8
+#define ENV_MAX 9
 
 /* What a companion gets of our environment: no secret can be in it. */
 static const char *const passed[] = {
 	"LANG=", "TZ=", "ASAN_OPTIONS=", "UBSAN_OPTIONS=", "LSAN_OPTIONS="};
 
-/* What a companion frees is overwritten: what it sees of a session holds the session's secrets. */
+/* What a companion sees of a session holds the session's secrets, and is to be gone with it: what
+ * it frees is overwritten, and its libraries bind as vitrined's do (vitrined_main.c). */
 static char wipe_freed[] = "GLIBC_TUNABLES=glibc.malloc.perturb=90:glibc.malloc.tcache_count=0";
+static char bind_now[] = "LD_BIND_NOW=1";
 
 static void bare_environment(char *ret_env[ENV_MAX + 1])
 {
 	size_t count = 0;
 
 	ret_env[count++] = wipe_freed;
+	ret_env[count++] = bind_now;
 	for (char **e = environ; *e; e++)
 		for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++)
 			if (!strncmp(*e, passed[i], strlen(passed[i])) && count < ENV_MAX)

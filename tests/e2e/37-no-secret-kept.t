@@ -121,6 +121,9 @@ else
 	pids="$daemon $(pgrep -P "$daemon" | tr '\n' ' ')"
 	# shellcheck disable=SC2086
 	check 'no process has it in its memory' python3 "$work/memory.py" "$work" $pids
+	is 'nor do libraries bind while it is in the registers' 'vitrine-final vitrine-names vitrine-recorde vitrined ' "$(for pid in $pids; do
+		tr '\0' '\n' <"/proc/$pid/environ" | grep -qx LD_BIND_NOW=1 && cat "/proc/$pid/comm"
+	done | sort -u | tr '\n' ' ')"
 	for pid in $pids; do
 		grep -q '^Max core file size *0 *0' "/proc/$pid/limits" || [ "$(cat "/proc/$pid/comm")" = vitrine-launche ] || echo "core: $(cat "/proc/$pid/comm")"
 	done >"$work/log"
