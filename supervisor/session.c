@@ -18,6 +18,7 @@
 
 #include "record/cleanup.h"
 #include "record/jansson_cleanup.h"
+#include "record/stack_wipe.h"
 #include "session_loss.h"
 #include "session_state.h"
 
@@ -55,6 +56,7 @@ void session_free(struct session *s)
 	cleanup_close_fd(&s->manifest_fd);
 	cleanup_close_fd(&s->dir_fd);
 	free(s);
+	stack_wipe();
 }
 
 const char *session_id(const struct session *s)

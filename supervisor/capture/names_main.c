@@ -6,6 +6,7 @@
  * else: no other capability, no user, no file to write, and of system calls those few.
  */
 #include "../record/cleanup.h"
+#include "../record/stack_wipe.h"
 #include "only_reader.h"
 #include "resolver.h"
 
@@ -98,7 +99,12 @@ static int serve(struct resolver *resolver, void *reply)
 		if (r <= 0)
 			return r;
 		size_t size = resolver_answer(resolver, &request, fd, reply);
-		if (send(SOCKET_FD, reply, size, MSG_NOSIGNAL) < 0)
+		ssize_t sent = send(SOCKET_FD, reply, size, MSG_NOSIGNAL);
+
+		explicit_bzero(reply, size);
+		if (request.kind == NAMES_REMOVE) /* nothing of the session's names is left */
+			stack_wipe();
+		if (sent < 0)
 			return errno == EPIPE || errno == ECONNRESET ? 0 : -errno;
 	}
 }

@@ -5,6 +5,7 @@
  * its word, have the processor meanwhile.
  */
 #include "../record/cleanup.h"
+#include "../record/stack_wipe.h"
 #include "call.h"
 
 #include <errno.h>
@@ -58,6 +59,7 @@ void recordings_let_go(struct recordings *all)
 
 		all->told = take(closing->next);
 		let_go(closing);
+		stack_wipe();
 	}
 }
 
