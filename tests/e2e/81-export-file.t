@@ -106,7 +106,11 @@ if [ "$(id -u)" -eq 0 ] && mkdir "$work/small" && mount -t tmpfs -o size=300k no
 		"include_output": true, "batch_count": 50, "backoff_ms": 50, "backoff_max_ms": 200}'
 	start_exporter
 	wait_until 10 grep -q 'No space left' "$work/exporter.log"
-	is 'a full disk is waited for' waiting "$(sleep 1.2; status_of archive state)"
+	# Between its tries it waits.
+	is_waiting() {
+		[ "$(status_of archive state)" = waiting ]
+	}
+	check 'a full disk is waited for' wait_until 10 is_waiting
 	tail -c 1 "$work/small/out" | cmp -s - /dev/null
 	python3 -c 'import sys; [__import__("json").loads(l) for l in open(sys.argv[1])]' "$work/small/out" 2>"$work/log"
 	ok $? 'without a torn line'
