@@ -231,8 +231,7 @@ static int load_filter(const struct sock_fprog *filter)
 	return 0;
 }
 
-/* Before anything else: what it uses from here on is its own. */
-static int enter_cgroups(const int *tasks, size_t count)
+int command_enter_cgroups(const int *tasks, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (write(tasks[i], "0", 1) < 0)
@@ -254,8 +253,8 @@ static int prepare(const struct init_request *request, const struct message_fds 
 		   const struct sock_fprog *filter, unsigned *ret_step)
 {
 	*ret_step = SETUP_limits;
-	int r = enter_cgroups(cgroups->fd + INIT_BEGIN_CGROUPS,
-			      cgroups->count - INIT_BEGIN_CGROUPS);
+	int r = command_enter_cgroups(cgroups->fd + INIT_BEGIN_CGROUPS,
+				      cgroups->count - INIT_BEGIN_CGROUPS);
 	if (r < 0)
 		return r;
 	cap_limits();

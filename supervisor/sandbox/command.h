@@ -18,6 +18,13 @@ struct command_word {
 };
 
 /*
+ * Enter the v1 cgroups whose open `tasks` are given, before anything else: what the process uses
+ * from there on is counted. Entering by itself, and by this file, it waits for no grace period of
+ * the kernel. 0 or -errno.
+ */
+int command_enter_cgroups(const int *tasks, size_t count);
+
+/*
  * Make the process of a command (@fds as in enum init_begin_fd, borrowed but for what is given
  * back): it gives up what the command may not have, and waits on its words for INIT_EXEC. On
  * *ret_words (owned by the caller) come struct command_word, and its end when the command has been

@@ -6,6 +6,7 @@
 #include "outfit.h"
 
 #include "../record/cleanup.h"
+#include "command.h"
 #include "landlock_wall.h"
 #include "message.h"
 #include "mount.h"
@@ -44,15 +45,6 @@ static int load_filter(int fd, struct sock_fprog *ret_filter)
 	return 0;
 }
 
-/* Entering by itself, and by this file, a process waits for no grace period of the kernel. */
-static int enter_cgroups(const int *tasks, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (write(tasks[i], "0", 1) < 0)
-			return -errno;
-	return 0;
-}
-
 static int put_on(uint32_t flags, const struct message_fds *fds, struct sock_fprog *ret_filter,
 		  enum setup_step *ret_step)
 {
@@ -63,7 +55,7 @@ static int put_on(uint32_t flags, const struct message_fds *fds, struct sock_fpr
 
 	*ret_step = SETUP_limits;
 	if (r == 0)
-		r = enter_cgroups(fds->fd + next, fds->count - next);
+		r = command_enter_cgroups(fds->fd + next, fds->count - next);
 	if (r == 0) {
 		*ret_step = SETUP_workspace;
 		r = workspace ? mount_place(fds->fd[workspace], "/workspace") : 0;
