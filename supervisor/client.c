@@ -352,12 +352,16 @@ static bool begins_session(const json_t *packet)
 	       (name && (!strcmp(name, "session.run") || !strcmp(name, "session.start")));
 }
 
-bool client_has_to_wait(const struct client *c)
+int client_has_to_wait(const struct client *c)
 {
 	cleanup(json) json_t *packet = NULL;
 
-	return session_has_to_wait(c->host, c->who.uid) && control_peek(c->socket, &packet) == 0 &&
-	       begins_session(packet);
+	if (!session_has_to_wait(c->host, c->who.uid))
+		return 0;
+	int r = control_peek(c->socket, &packet);
+	if (r == -EAGAIN)
+		return r;
+	return r == 0 && begins_session(packet);
 }
 
 void client_serve(struct client *c, struct control_message *m)

@@ -169,9 +169,10 @@ static int on_client(sd_event_source *source, int fd, uint32_t events, void *con
 		drop_client(c);
 		return 0;
 	}
-	if (client_has_to_wait(c) && make_wait(c) >= 0)
+	int r = client_has_to_wait(c);
+	if (r == -EAGAIN || (r > 0 && make_wait(c) >= 0))
 		return 0;
-	int r = control_receive_from(fd, passed_close, &m);
+	r = control_receive_from(fd, passed_close, &m);
 	if (r == -EAGAIN)
 		return 0;
 	if (r == -EBADMSG)

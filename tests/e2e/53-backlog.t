@@ -28,12 +28,13 @@ in_a_row 140 &
 row=$!
 check 'so many end nevertheless' settled $((3 + 128)) ended
 
-# asks REQUEST: what the daemon answers; nothing if it lets the request wait.
+# asks REQUEST [SECONDS]: what the daemon answers to who connects and, so much later, sends it; nothing if it lets it wait.
 asks() {
-	python3 - "$socket" "$1" <<-'PY'
-		import socket, sys
+	python3 - "$socket" "$1" "${2:-0}" <<-'PY'
+		import socket, sys, time
 		with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
 		    s.connect(sys.argv[1])
+		    time.sleep(float(sys.argv[3]))
 		    s.send(b'{"request":"%s"}' % sys.argv[2].encode())
 		    s.settimeout(0.5 if sys.argv[2] in ("session.run", "session.start") else 30)
 		    try:
@@ -44,6 +45,13 @@ asks() {
 }
 is 'then a request for another one waits' '' "$(asks session.run)"
 is 'in each of its forms' '' "$(asks session.start)"
+# It looks first and reads then: what comes between waits too.
+strace -qq -o /dev/null -e trace=recvmsg -e inject=recvmsg:delay_enter=300000 -p "$daemon" &
+reader=$!
+wait_for grep -q "^TracerPid:[[:space:]]*$reader$" "/proc/$daemon/status"
+is 'whenever it comes' '' "$(asks session.run 0.15)"
+kill "$reader"
+wait "$reader" 2>/dev/null
 is 'what else is asked is answered' '{"ok":true,' "$(asks daemon.info)"
 is 'and no more have ended' $((3 + 128)) "$(ended)"
 check 'of those that waited and went nothing is left' settled $((sockets_quiet + 1)) sockets

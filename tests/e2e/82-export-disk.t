@@ -20,7 +20,10 @@ fsfreeze -f "$work/disk"
 last=$(journal $one 2000)
 check 'the disk of one hangs: the other one gets it all' wait_until 10 settled archive
 is 'in order' "$last" "$(python3 -c 'import json, sys; print([json.loads(l)["seq"] for l in open(sys.argv[1])][-1])' "$work/out")"
-is 'the one is on it' sending "$(sleep 1.2; status_of stuck state)"
+is_sending() {
+	[ "$(status_of stuck state)" = sending ]
+}
+check 'the one is on it' wait_until 10 is_sending
 fsfreeze -u "$work/disk"
 check 'it goes on: so does the sink' wait_until 10 settled stuck
 stop_exporter
