@@ -248,6 +248,38 @@ struct trace_event_raw_sys_enter {
 	unsigned long args[6];
 };
 
+struct bpf_array {
+	void *pptrs[1];
+};
+
+typedef struct {
+	__u64 v;
+} u64_stats_t;
+
+struct bpf_prog_stats {
+	u64_stats_t misses;
+};
+
+struct bpf_prog_aux {
+	__u32 id;
+};
+
+struct bpf_prog {
+	struct bpf_prog_stats *stats; /* each processor has its own, at an offset from this */
+	struct bpf_prog_aux *aux;
+};
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+
+struct bpf_iter__bpf_prog {
+	struct bpf_iter_meta *meta;
+	struct bpf_prog *prog;
+};
+
 struct linux_binprm {
 	const char *filename;
 	const char *interp;

@@ -100,6 +100,12 @@ enum signal_sender {
 	SENDER_OOM,	   /* the kernel, for want of memory */
 };
 
+/* Runs of a program, by its id, that the kernel left out. */
+struct wire_missed {
+	__u32 program, unused;
+	__u64 count;
+};
+
 /* Value of the `deaths` map: of the first process of a command (or of vitrine-init), whose host pid
  * is `pid`. */
 struct death {

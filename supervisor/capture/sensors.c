@@ -11,6 +11,7 @@
 #include "../../bpf/syscalls.h"
 #include "../record/cleanup.h"
 #include "../sandbox/syscall_policy.h"
+#include "missed_runs.h"
 #include "ring_pool.h"
 #include "tracefs.h"
 #include "vitrine.skel.h"
@@ -59,6 +60,7 @@ struct sensors {
 	struct vitrine *skel;
 	struct ring_pool *rings;
 	struct tracefs *tracefs;
+	struct missed_runs *missed;
 	uint64_t high_water;
 	struct bpf_program *programs[PROGRAMS_MAX]; /* that are loaded */
 	struct bpf_link *links[PROGRAMS_MAX];	    /* of the program at the same place */
@@ -162,6 +164,8 @@ static int choose_programs(struct sensors *s)
 	{
 		const char *section = bpf_program__section_name(program);
 
+		if (program == s->skel->progs.tell_missed)
+			continue;
 		if (s->program_count + missing == PROGRAMS_MAX)
 			return -E2BIG;
 		if (!bpf_program__autoload(program)) {
@@ -374,6 +378,11 @@ static int load(struct sensors *s, char ret_error[ERROR_SIZE])
 	r = fill_tail_calls(s, ret_error);
 	if (r < 0)
 		return r;
+	r = missed_runs_open(s->skel->progs.tell_missed, &s->missed);
+	for (size_t i = 0; r == 0 && i < s->program_count; i++)
+		r = missed_runs_add(s->missed, bpf_program__fd(s->programs[i]));
+	if (r < 0)
+		return fail(ret_error, r, "counting", "missed runs");
 	r = ring_pool_new(bpf_map__fd(s->skel->maps.rings), s->options.ring_bytes, s->options.rings,
 			  &s->rings);
 	if (r < 0)
@@ -560,30 +569,20 @@ int sensors_map_fd(const struct sensors *s, const char *name)
 	return bpf_object__find_map_fd_by_name(s->skel->obj, name);
 }
 
-static struct bpf_prog_info info_of(const struct bpf_program *program)
-{
-	struct bpf_prog_info info = {};
-	uint32_t size = sizeof(info);
-
-	if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) < 0)
-		memset(&info, 0, sizeof(info));
-	return info;
-}
-
 uint64_t sensors_missed(struct sensors *s)
 {
-	uint64_t missed = 0;
-
-	for (size_t i = 0; i < s->program_count; i++)
-		missed += info_of(s->programs[i]).recursion_misses;
-	return missed;
+	return missed_runs_count(s->missed);
 }
 
 void sensors_write_instruction_counts(const struct sensors *s, FILE *out)
 {
-	for (size_t i = 0; i < s->program_count; i++)
-		fprintf(out, "%s %u\n", bpf_program__name(s->programs[i]),
-			info_of(s->programs[i]).verified_insns);
+	for (size_t i = 0; i < s->program_count; i++) {
+		struct bpf_prog_info info = {};
+		uint32_t size = sizeof(info);
+
+		bpf_obj_get_info_by_fd(bpf_program__fd(s->programs[i]), &info, &size);
+		fprintf(out, "%s %u\n", bpf_program__name(s->programs[i]), info.verified_insns);
+	}
 }
 
 void sensors_free(struct sensors *s)
@@ -594,6 +593,7 @@ void sensors_free(struct sensors *s)
 	for (size_t i = 0; i < s->program_count; i++)
 		bpf_link__destroy(s->links[i]);
 	ring_pool_free(s->rings);
+	missed_runs_free(s->missed);
 	vitrine__destroy(s->skel);
 	tracefs_free(s->tracefs);
 	free(s);
