@@ -6,6 +6,7 @@
 #include "pool.h"
 
 #include "record/cleanup.h"
+#include "sandbox/launch.h"
 #include "session_dir.h"
 #include "session_state.h"
 #include "slot.h"
@@ -48,6 +49,7 @@ static void free_entry(struct entry *e)
 	if (e->has_slot)
 		sensors_give_slot(h->sensors, e->lease.watch.slot);
 	spare_dir_remove(&e->lease.dir, h->sessions_fd);
+	streams_close_pipes(&e->lease.pipes);
 	sandbox_free(e->lease.sandbox);
 	cleanup_close_fd(&e->lease.slot_fd);
 	free(e);
@@ -164,6 +166,9 @@ static int on_ready(sd_event_source *source, int fd, uint32_t events, void *cont
 		r = sandbox_ready(e->lease.sandbox, &error);
 	if (r == 0)
 		r = sandbox_prepare_exec(e->lease.sandbox, SESSION_EXEC, &e->lease.exec_cgroup);
+	if (r == 0)
+		r = streams_make_pipes(sandbox_info(e->lease.sandbox)->uid_base + SESSION_AGENT,
+				       &e->lease.pipes);
 	if (r == 0)
 		r = watch(e, sandbox_status_fd(e->lease.sandbox), on_end);
 	if (r == 0)

@@ -8,6 +8,7 @@
 #include "host.h"
 #include "record/store.h"
 #include "spare_dirs.h"
+#include "streams.h"
 
 struct pool;
 
@@ -20,11 +21,12 @@ struct pool_lease {
 	uint64_t exec_cgroup;	      /* of its first command, prepared */
 	struct sensors_session watch; /* taken; the recorder is prepared for it */
 	struct spare_dir dir;	      /* in which its journal lies */
+	struct streams_pipes pipes;   /* of its first command, if that is the agent's */
 };
 
 #define POOL_LEASE_NONE                                                                            \
 	{                                                                                          \
-		.slot_fd = -1, .dir = SPARE_DIR_NONE                                               \
+		.slot_fd = -1, .dir = SPARE_DIR_NONE, .pipes = STREAMS_PIPES_NONE                  \
 	}
 
 /* Keep @size of them. 0 or -errno. */

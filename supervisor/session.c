@@ -264,6 +264,7 @@ static struct session *new_session(struct host *h)
 	s->phases = h->config.is_debugged ? phases_new() : NULL;
 	s->dir_fd = s->manifest_fd = s->slot_fd = s->request.workspace_fd = -1;
 	s->dir = (struct spare_dir)SPARE_DIR_NONE;
+	s->pipes = (struct streams_pipes)STREAMS_PIPES_NONE;
 	s->template = TEMPLATE_USE_NONE;
 	s->started_boot_ns = session_clock_ns(CLOCK_BOOTTIME);
 	return s;

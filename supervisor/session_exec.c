@@ -9,6 +9,7 @@
 
 #include "record/jansson_cleanup.h"
 #include "sandbox/init.h"
+#include "sandbox/launch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +18,6 @@
 #include <unistd.h>
 
 #define DRAIN_US 2000000 /* for a reader to take what a killed command wrote */
-#define AGENT_UID 1000
 
 /* ---- the list of them ---- */
 
@@ -345,10 +345,11 @@ int exec_open_streams(struct session_exec *x, const int fds[3], struct fault *f)
 		.root = x->session->asker.uid == 0,
 		.tty = x->request->tty,
 		.owner = sandbox_info(x->session->sandbox)->uid_base,
+		.pipes = &x->session->pipes,
 	};
 
 	if (strcmp(x->request->user, "root") != 0)
-		options.owner += AGENT_UID;
+		options.owner += SESSION_AGENT;
 	return streams_open(&options, &x->streams, f);
 }
 

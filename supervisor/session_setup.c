@@ -333,6 +333,7 @@ static bool take_from_pool(struct session *s)
 	s->sandbox = lease.sandbox;
 	s->watch = lease.watch;
 	s->dir = lease.dir;
+	s->pipes = lease.pipes;
 	s->has_slot = s->is_prepared = true;
 	if (s->main)
 		s->main->cgroup = lease.exec_cgroup;
@@ -456,6 +457,7 @@ void session_tear_down(struct session *s)
 	session_clear(s);
 	while (s->execs)
 		exec_abandon(s->execs);
+	streams_close_pipes(&s->pipes);
 	if (s->is_watched) {
 		sensors_close_session(h->sensors, s->cgroup, s->watch.slot);
 		host_unwatch(h);

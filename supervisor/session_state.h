@@ -82,6 +82,7 @@ struct session {
 	uint64_t missed;	/* since then, when it ended */
 	bool has_missed;	/* that is known */
 	uint64_t cgroup;
+	struct streams_pipes pipes; /* of its first command, made ahead */
 	struct in_hand lost;	    /* with a recorder that died */
 	struct session_exec *execs; /* those that have not ended */
 	struct session_exec *main;  /* the one that it lives for; NULL: none, or it has ended */

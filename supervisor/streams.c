@@ -66,6 +66,38 @@ static int open_pipe(uid_t owner, bool session_reads, int *ret_session, int *ret
 	return 0;
 }
 
+void streams_close_pipes(struct streams_pipes *p)
+{
+	close_all(p->session);
+	close_all(p->recorder);
+}
+
+int streams_make_pipes(uid_t owner, struct streams_pipes *ret_pipes)
+{
+	struct streams_pipes p = STREAMS_PIPES_NONE;
+	int r = 0;
+
+	p.owner = owner;
+	for (size_t i = 0; r == 0 && i < 3; i++)
+		r = open_pipe(owner, i == 0, &p.session[i], &p.recorder[i]);
+	if (r < 0)
+		streams_close_pipes(&p);
+	else
+		*ret_pipes = p;
+	return r;
+}
+
+static int take_pipe(const struct streams_options *o, size_t i, int *ret_session, int *ret_recorder)
+{
+	struct streams_pipes *p = o->pipes;
+
+	if (!p || p->owner != o->owner || p->session[i] < 0)
+		return open_pipe(o->owner, i == 0, ret_session, ret_recorder);
+	*ret_session = take_fd(p->session[i]);
+	*ret_recorder = take_fd(p->recorder[i]);
+	return 0;
+}
+
 static int open_stream(const struct streams_options *o, size_t i, struct streams *s)
 {
 	int *ours = i == 0 ? &s->from[0] : &s->to[i];
@@ -76,7 +108,7 @@ static int open_stream(const struct streams_options *o, size_t i, struct streams
 	int r = passed_description(o->client[i], i == 0 ? O_RDONLY : O_WRONLY, o->root, ours);
 	if (r < 0)
 		return r;
-	return o->tty ? 0 : open_pipe(o->owner, i == 0, &s->session[i], pipe_end);
+	return o->tty ? 0 : take_pipe(o, i, &s->session[i], pipe_end);
 }
 
 int streams_open(const struct streams_options *options, struct streams *ret_streams,

@@ -20,11 +20,27 @@ struct streams {
 		.session = {-1, -1, -1}, .from = {-1, -1, -1}, .to = {-1, -1, -1},                 \
 	}
 
+/* The pipes of a command, made ahead of it; both ends of each in order of its descriptor. */
+struct streams_pipes {
+	int session[3], recorder[3];
+	uid_t owner;
+};
+
+#define STREAMS_PIPES_NONE                                                                         \
+	{                                                                                          \
+		.session = {-1, -1, -1}, .recorder = {-1, -1, -1},                                 \
+	}
+
+/* For a command of @owner. 0 or -errno. */
+int streams_make_pipes(uid_t owner, struct streams_pipes *ret_pipes);
+void streams_close_pipes(struct streams_pipes *p);
+
 struct streams_options {
 	int client[3]; /* what a client passed; borrowed */
 	bool root;     /* who answers for the host passed it (see passed.h) */
 	bool tty;      /* no pipes: from[0] and to[1] alone are the client's terminal */
 	uid_t owner;   /* of the pipes, so that the command can open /dev/stdout */
+	struct streams_pipes *pipes; /* taken if they are the owner's; NULL: none are there */
 };
 
 /* 0 or -errno with a fault. */

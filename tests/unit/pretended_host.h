@@ -107,6 +107,7 @@ bool pool_take(struct pool *p, struct pool_lease *ret_lease)
 	fake.is_pooled = true;
 	fake.slots++;
 	*ret_lease = (struct pool_lease){
+		.pipes = STREAMS_PIPES_NONE,
 		.id = "0123456789ab",
 		.slot = 7,
 		.slot_fd = open("/dev/null", O_RDONLY | O_CLOEXEC),

@@ -333,6 +333,67 @@ static void a_pipe_without_a_reader_is_taken(void **state)
 	close(out[1]);
 }
 
+/* Once, and by a command of the user that they were made for. */
+static void pipes_that_were_made_ahead_are_taken(void **state)
+{
+	(void)state;
+	struct streams first, second;
+	struct streams_pipes pipes = STREAMS_PIPES_NONE;
+	struct fault f;
+	cleanup(close_fd) int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	assert_int_equal(streams_make_pipes(geteuid(), &pipes), 0);
+	const struct streams_pipes made = pipes;
+	struct streams_options options = {
+		.client = {null, null, null},
+		.root = true,
+		.owner = geteuid(),
+		.pipes = &pipes,
+	};
+	assert_int_equal(streams_open(&options, &first, &f), 0);
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(first.session[i], made.session[i]);
+		assert_int_equal(i ? first.from[i] : first.to[i], made.recorder[i]);
+		assert_int_equal(pipes.session[i], -1);
+		assert_int_equal(pipes.recorder[i], -1);
+	}
+	assert_int_equal(streams_open(&options, &second, &f), 0);
+	assert_true(second.session[1] >= 0 && second.session[1] != made.session[1]);
+	streams_close(&first);
+	streams_close(&second);
+}
+
+static void pipes_of_another_user_are_left(void **state)
+{
+	(void)state;
+	struct streams s;
+	struct streams_pipes pipes = STREAMS_PIPES_NONE;
+	struct fault f;
+	cleanup(close_fd) int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(streams_make_pipes(1000, &pipes), 0);
+	const struct streams_options options = {
+		.client = {null, null, null},
+		.root = true,
+		.pipes = &pipes,
+	};
+	assert_int_equal(streams_open(&options, &s, &f), 0);
+	for (size_t i = 0; i < 3; i++) {
+		struct stat st;
+
+		assert_int_not_equal(s.session[i], pipes.session[i]);
+		assert_int_equal(fstat(s.session[i], &st), 0);
+		assert_int_equal(st.st_uid, 0);
+		assert_int_equal(fstat(pipes.session[i], &st), 0);
+		assert_int_equal(st.st_uid, 1000);
+	}
+	streams_close(&s);
+	streams_close_pipes(&pipes);
+	assert_int_equal(pipes.session[0], -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -346,6 +407,8 @@ int main(void)
 		cmocka_unit_test(a_terminal_that_can_be_open_once_only_names_the_mend),
 		cmocka_unit_test(a_file_of_a_process_is_roots_alone),
 		cmocka_unit_test(a_pipe_without_a_reader_is_taken),
+		cmocka_unit_test(pipes_that_were_made_ahead_are_taken),
+		cmocka_unit_test(pipes_of_another_user_are_left),
 	};
 
 	return cmocka_run_group_tests_name("streams", tests, NULL, NULL);
