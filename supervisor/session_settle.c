@@ -125,10 +125,7 @@ static int on_settle(sd_event_source *source, uint64_t now_us, void *context)
 
 int session_settle_start(struct session *s)
 {
-	int prepared = take_fd(s->manifest_fd);
-	int r = prepared < 0
-			? manifest_put(s->dir_fd, &s->manifest, &s->manifest_fd)
-			: manifest_put_prepared(s->dir_fd, prepared, &s->manifest, &s->manifest_fd);
+	int r = manifest_fill(s->manifest_fd, &s->manifest);
 
 	if (r == 0)
 		r = sd_event_add_time_relative(s->host->loop, &s->settle, CLOCK_MONOTONIC,

@@ -278,23 +278,28 @@ static int take_place(int session_dir_fd)
 	return renameat(session_dir_fd, TEMPORARY, session_dir_fd, NAME) ? -errno : 0;
 }
 
+static int make_file(int session_dir_fd, const char *name)
+{
+	int fd = openat(session_dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			0640);
+
+	return fd < 0 ? -errno : fd;
+}
+
 int manifest_prepare(int session_dir_fd, int *ret_fd)
 {
-	if (unlinkat(session_dir_fd, TEMPORARY, 0) && errno != ENOENT)
-		return -errno;
-	int fd = openat(session_dir_fd, TEMPORARY,
-			O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640);
+	int fd = make_file(session_dir_fd, NAME);
+
 	if (fd < 0)
-		return -errno;
+		return fd;
 	crash_point();
 	*ret_fd = fd;
 	return 0;
 }
 
-int manifest_put_prepared(int session_dir_fd, int prepared, const struct manifest *m, int *ret_fd)
+int manifest_fill(int fd, const struct manifest *m)
 {
 	cleanup(buffer) struct json_buffer text = {0};
-	cleanup(close_fd) int fd = prepared;
 	bool is_json = put_manifest(&text, m);
 	int r = json_done(&text, 0);
 
@@ -303,6 +308,18 @@ int manifest_put_prepared(int session_dir_fd, int prepared, const struct manifes
 	if (!r)
 		r = write_file(fd, text.text, text.length);
 	crash_point();
+	return r;
+}
+
+int manifest_put(int session_dir_fd, const struct manifest *m, int *ret_fd)
+{
+	if (unlinkat(session_dir_fd, TEMPORARY, 0) && errno != ENOENT)
+		return -errno;
+	cleanup(close_fd) int fd = make_file(session_dir_fd, TEMPORARY);
+	if (fd < 0)
+		return fd;
+	crash_point();
+	int r = manifest_fill(fd, m);
 	if (!r)
 		r = take_place(session_dir_fd);
 	if (r) {
@@ -311,13 +328,6 @@ int manifest_put_prepared(int session_dir_fd, int prepared, const struct manifes
 	}
 	*ret_fd = take_fd(fd);
 	return 0;
-}
-
-int manifest_put(int session_dir_fd, const struct manifest *m, int *ret_fd)
-{
-	int fd = -1, r = manifest_prepare(session_dir_fd, &fd);
-
-	return r ? r : manifest_put_prepared(session_dir_fd, fd, m, ret_fd);
 }
 
 int manifest_settle(int session_dir_fd, int fd)

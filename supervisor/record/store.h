@@ -61,9 +61,12 @@ int manifest_mark_ending(int session_dir_fd, bool is_ending);
  * second, which may be done in another thread.
  */
 int manifest_put(int session_dir_fd, const struct manifest *m, int *ret_fd);
-/* The first step in two: a file for it, made ahead, and what it says. @fd is used up. */
+/*
+ * The first step in two, in a directory that nobody sees yet: the file, made ahead, and what it
+ * says. *ret_fd is owned by the caller.
+ */
 int manifest_prepare(int session_dir_fd, int *ret_fd);
-int manifest_put_prepared(int session_dir_fd, int fd, const struct manifest *m, int *ret_fd);
+int manifest_fill(int fd, const struct manifest *m);
 int manifest_settle(int session_dir_fd, int fd);
 /* The second step, if it was begun and not ended. */
 int manifest_settle_again(int session_dir_fd);

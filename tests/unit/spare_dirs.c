@@ -77,9 +77,7 @@ static void take_one(struct bench *b, const char *id)
 	int fd = -1;
 
 	memcpy(m.id, id, sizeof(m.id));
-	assert_int_equal(manifest_put_prepared(dir.dir.fd, take_fd(dir.dir.manifest_fd), &m, &fd),
-			 0);
-	close(fd);
+	assert_int_equal(manifest_fill(dir.dir.manifest_fd, &m), 0);
 	assert_int_equal(spare_dir_name(&dir, b->sessions.fd, id), 0);
 	assert_string_equal(dir.name, id);
 	assert_int_equal(session_dir_open(b->sessions.fd, id, &fd), -EAGAIN); /* it is locked */
