@@ -268,6 +268,17 @@ static int check_rules(const struct policy *p, struct fault *f)
 	return r;
 }
 
+/* Made once, and shared by all policies. NULL when out of memory. */
+static json_t *defaults(void)
+{
+	static json_t *made;
+	cleanup(json) json_t *values = made ? NULL : json_object();
+
+	if (values && settings_complete(policy_settings, values) == 0)
+		made = take(values);
+	return made;
+}
+
 int policy_make(const json_t *given, const json_t *env, struct policy *ret_policy,
 		struct fault *ret_fault)
 {
@@ -277,7 +288,7 @@ int policy_make(const json_t *given, const json_t *env, struct policy *ret_polic
 		return r;
 
 	p.values = json_deep_copy(given);
-	if (!p.values || settings_complete(policy_settings, p.values) < 0)
+	if (!p.values || json_object_update_missing(p.values, defaults()) < 0)
 		return fault_set(ret_fault, -ENOMEM, "no_memory", "out of memory");
 	json_t *of_command = json_object_get(p.values, "command_limits");
 	if (limit_settings_read(json_object_get(p.values, "limits"), &p.limits) < 0 ||
