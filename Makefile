@@ -159,7 +159,7 @@ $(B)/obj/%.o: %.c
 	$(Q)$(CC) $(ALLFLAGS) $(CPPFLAGS) -MMD -MP -c -o $@ $<
 
 # Only what loads BPF needs the skeleton.
-$(call objects,supervisor/capture/sensors.c tests/unit/missed_runs.c): $(SKEL)
+$(call objects,supervisor/capture/sensors.c supervisor/capture/missed_runs.c tests/unit/missed_runs.c): $(SKEL)
 
 # The page of a report is part of the program.
 $(call objects,replay/html.c): $(addprefix dashboards/web/,report.css query.js terminal.js report.js)

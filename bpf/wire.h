@@ -100,11 +100,13 @@ enum signal_sender {
 	SENDER_OOM,	   /* the kernel, for want of memory */
 };
 
-/* Runs of a program, by its id, that the kernel left out. */
-struct wire_missed {
-	__u32 program, unused;
-	__u64 count;
+/* Where the kernel counts the runs of a program that it leaves out (missed.bpf.c). */
+struct wire_missed_place {
+	__u32 program, unused; /* its id */
+	__u64 counts;
 };
+
+#define MISSED_PROGRAMS_MAX 128
 
 /* Value of the `deaths` map: of the first process of a command (or of vitrine-init), whose host pid
  * is `pid`. */

@@ -18,6 +18,8 @@
 #include <time.h>
 
 #define COMMAND_TEXT_MAX 4096
+#define PASSWD_ROOM 4096
+#define NAME_KEPT_NS 1000000000ull
 
 uint64_t session_clock_ns(int clock)
 {
@@ -43,14 +45,33 @@ static void put(json_t *fields, const char *name, const char *text)
 		json_object_set_new(fields, name, control_bytes(text, strlen(text)));
 }
 
+/* NULL: that user has none. To look it up opens files, or asks a server: the last one is kept for a
+ * second. */
+static const char *user_name(uid_t uid)
+{
+	static char kept[PASSWD_ROOM];
+	static uid_t kept_uid;
+	static uint64_t kept_until_ns;
+	uint64_t now_ns = session_clock_ns(CLOCK_BOOTTIME);
+	struct passwd user, *found = NULL;
+	char room[PASSWD_ROOM];
+
+	if (uid != kept_uid || now_ns >= kept_until_ns) {
+		if (getpwuid_r(uid, &user, room, sizeof(room), &found) != 0 || !found)
+			return NULL;
+		snprintf(kept, sizeof(kept), "%s", found->pw_name);
+		kept_uid = uid;
+		kept_until_ns = now_ns + NAME_KEPT_NS;
+	}
+	return kept;
+}
+
 static json_t *user_object(const struct ucred *asker)
 {
-	struct passwd user, *found = NULL;
-	char room[4096];
 	json_t *object = json_pack("{s:I}", "uid", (json_int_t)asker->uid);
 
-	if (object && getpwuid_r(asker->uid, &user, room, sizeof(room), &found) == 0 && found)
-		put(object, "name", found->pw_name);
+	if (object)
+		put(object, "name", user_name(asker->uid));
 	return object;
 }
 

@@ -94,7 +94,7 @@ struct session {
 	bool is_bare;	 /* only its journal is open: nothing runs */
 	bool is_adopted; /* it began under another supervisor */
 	bool has_start;	 /* session.start is in the record */
-	bool is_dead;	 /* all that ran but pid 1, and that was killed */
+	bool is_dead;	 /* all that ran but pid 1, which starts nothing any more */
 	json_t *key;	 /* that signs the record, until the recorder has it */
 	struct verdict verdict;
 	uint64_t started_boot_ns;

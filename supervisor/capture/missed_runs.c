@@ -1,93 +1,64 @@
-/* See missed_runs.h. Other programs of the host are told as well, and passed over. */
+/* See missed_runs.h. */
 #include "missed_runs.h"
 
 #include "../../bpf/wire.h"
 #include "../record/cleanup.h"
+#include "vitrine.skel.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <stdbool.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #define READ_AT_ONCE 64
-#define PROGRAMS_MAX 128
 
-struct missed_runs {
-	struct bpf_link *link;
-	uint64_t count; /* when it was read last */
-	uint32_t ids[PROGRAMS_MAX];
-	size_t programs;
-};
-
-int missed_runs_open(struct bpf_program *iterator, struct missed_runs **ret_missed)
+static void cleanup_link(struct bpf_link **link)
 {
-	struct missed_runs *m = calloc(1, sizeof(*m));
-
-	if (!m)
-		return -ENOMEM;
-	m->link = bpf_program__attach_iter(iterator, NULL);
-	if (!m->link) {
-		int r = -errno;
-
-		free(m);
-		return r;
-	}
-	*ret_missed = m;
-	return 0;
+	bpf_link__destroy(*link);
 }
 
-int missed_runs_add(struct missed_runs *m, int program_fd)
+/* The iterator tells all programs of the host. */
+static int find_place(struct vitrine *skel, uint32_t program, __u64 *ret_counts)
+{
+	cleanup(link) struct bpf_link *link =
+		bpf_program__attach_iter(skel->progs.find_missed, NULL);
+	cleanup(close_fd) int fd = link ? bpf_iter_create(bpf_link__fd(link)) : -1;
+	struct wire_missed_place places[READ_AT_ONCE];
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	while ((n = read(fd, places, sizeof(places))) > 0 || (n < 0 && errno == EAGAIN))
+		for (size_t i = 0; n > 0 && i < (size_t)n / sizeof(places[0]); i++)
+			if (places[i].program == program) {
+				*ret_counts = places[i].counts;
+				return 0;
+			}
+	return n < 0 ? -errno : -ENOENT;
+}
+
+int missed_runs_sum(const struct vitrine *skel, uint64_t *ret_sum)
+{
+	/* What such a program is given it may write to. */
+	LIBBPF_OPTS(bpf_test_run_opts, options, .ctx_in = ret_sum, .ctx_size_in = sizeof(*ret_sum));
+
+	return bpf_prog_test_run_opts(bpf_program__fd(skel->progs.sum_missed), &options) < 0
+		       ? -errno
+		       : 0;
+}
+
+int missed_runs_add(struct vitrine *skel, int program_fd)
 {
 	struct bpf_prog_info info = {};
-	uint32_t size = sizeof(info);
+	uint32_t size = sizeof(info), at = skel->bss->missed_programs;
 
-	if (m->programs == PROGRAMS_MAX)
+	if (at == MISSED_PROGRAMS_MAX)
 		return -E2BIG;
 	if (bpf_obj_get_info_by_fd(program_fd, &info, &size) < 0)
 		return -errno;
-	m->ids[m->programs++] = info.id;
-	return 0;
-}
-
-static bool is_ours(const struct missed_runs *m, uint32_t program)
-{
-	for (size_t i = 0; i < m->programs; i++)
-		if (m->ids[i] == program)
-			return true;
-	return false;
-}
-
-static uint64_t sum_of_ours(const struct missed_runs *m, const struct wire_missed *told,
-			    size_t count)
-{
+	int r = find_place(skel, info.id, &skel->bss->missed_counts[at]);
+	if (r < 0)
+		return r;
 	uint64_t sum = 0;
-
-	for (size_t i = 0; i < count; i++)
-		if (is_ours(m, told[i].program))
-			sum += told[i].count;
-	return sum;
-}
-
-uint64_t missed_runs_count(struct missed_runs *m)
-{
-	cleanup(close_fd) int fd = bpf_iter_create(bpf_link__fd(m->link));
-	struct wire_missed told[READ_AT_ONCE];
-	uint64_t sum = 0;
-	ssize_t n;
-
-	while ((n = read(fd, told, sizeof(told))) > 0 || (n < 0 && errno == EAGAIN))
-		if (n > 0)
-			sum += sum_of_ours(m, told, (size_t)n / sizeof(told[0]));
-	if (n == 0)
-		m->count = sum;
-	return m->count;
-}
-
-void missed_runs_free(struct missed_runs *m)
-{
-	if (!m)
-		return;
-	bpf_link__destroy(m->link);
-	free(m);
+	skel->bss->missed_programs++;
+	return missed_runs_sum(skel, &sum);
 }

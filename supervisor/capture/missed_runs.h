@@ -1,19 +1,13 @@
-/*
- * Runs of our BPF programs that the kernel left out (recursion_misses of each), all asked for at
- * once.
- */
+/* Runs of our BPF programs that the kernel left out (recursion_misses of each), see
+ * bpf/missed.bpf.c. */
 #pragma once
 
-#include <bpf/libbpf.h>
 #include <stdint.h>
 
-struct missed_runs;
+struct vitrine;
 
-/* @iterator is the program that tells them (bpf/missed.bpf.c), loaded. 0 or -errno. */
-int missed_runs_open(struct bpf_program *iterator, struct missed_runs **ret_missed);
-/* Those of one more program count. 0 or -errno. */
-int missed_runs_add(struct missed_runs *m, int program_fd);
-/* So far, of all that were added. What cannot be read now is in a later count. */
-uint64_t missed_runs_count(struct missed_runs *m);
-/* NULL is allowed. */
-void missed_runs_free(struct missed_runs *m);
+/* Those of one more program count from now on. @skel is loaded. 0, or -errno: they cannot be
+ * counted. */
+int missed_runs_add(struct vitrine *skel, int program_fd);
+/* So far, of all that were added. 0 or -errno. */
+int missed_runs_sum(const struct vitrine *skel, uint64_t *ret_sum);

@@ -60,7 +60,7 @@ struct sensors {
 	struct vitrine *skel;
 	struct ring_pool *rings;
 	struct tracefs *tracefs;
-	struct missed_runs *missed;
+	uint64_t missed; /* runs, when they were counted last */
 	uint64_t high_water;
 	struct bpf_program *programs[PROGRAMS_MAX]; /* that are loaded */
 	struct bpf_link *links[PROGRAMS_MAX];	    /* of the program at the same place */
@@ -164,7 +164,7 @@ static int choose_programs(struct sensors *s)
 	{
 		const char *section = bpf_program__section_name(program);
 
-		if (program == s->skel->progs.tell_missed)
+		if (program == s->skel->progs.find_missed || program == s->skel->progs.sum_missed)
 			continue;
 		if (s->program_count + missing == PROGRAMS_MAX)
 			return -E2BIG;
@@ -378,9 +378,8 @@ static int load(struct sensors *s, char ret_error[ERROR_SIZE])
 	r = fill_tail_calls(s, ret_error);
 	if (r < 0)
 		return r;
-	r = missed_runs_open(s->skel->progs.tell_missed, &s->missed);
 	for (size_t i = 0; r == 0 && i < s->program_count; i++)
-		r = missed_runs_add(s->missed, bpf_program__fd(s->programs[i]));
+		r = missed_runs_add(s->skel, bpf_program__fd(s->programs[i]));
 	if (r < 0)
 		return fail(ret_error, r, "counting", "missed runs");
 	r = ring_pool_new(bpf_map__fd(s->skel->maps.rings), s->options.ring_bytes, s->options.rings,
@@ -571,7 +570,8 @@ int sensors_map_fd(const struct sensors *s, const char *name)
 
 uint64_t sensors_missed(struct sensors *s)
 {
-	return missed_runs_count(s->missed);
+	(void)missed_runs_sum(s->skel, &s->missed); /* it was tried when they were loaded */
+	return s->missed;
 }
 
 void sensors_write_instruction_counts(const struct sensors *s, FILE *out)
@@ -593,7 +593,6 @@ void sensors_free(struct sensors *s)
 	for (size_t i = 0; i < s->program_count; i++)
 		bpf_link__destroy(s->links[i]);
 	ring_pool_free(s->rings);
-	missed_runs_free(s->missed);
 	vitrine__destroy(s->skel);
 	tracefs_free(s->tracefs);
 	free(s);

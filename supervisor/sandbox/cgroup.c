@@ -200,6 +200,21 @@ static int64_t now_ns(void)
 	return t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+static int is_empty(int events)
+{
+	uint64_t populated = 1;
+	int r = cgroup_read_value(events, "populated", &populated);
+
+	return r < 0 ? r : populated == 0;
+}
+
+int cgroup_is_empty(int fd)
+{
+	cleanup(close_fd) int events = openat(fd, "cgroup.events", O_RDONLY | O_CLOEXEC);
+
+	return events < 0 ? -errno : is_empty(events);
+}
+
 /* The kernel tells of a change at most every 10 ms, so it is asked in between. */
 static int wait_empty(int fd, int64_t timeout_ms)
 {
@@ -212,13 +227,10 @@ static int wait_empty(int fd, int64_t timeout_ms)
 	     wait_ns = wait_ns < ASK_LAST_NS ? 2 * wait_ns : wait_ns) {
 		const struct timespec wait = {.tv_nsec = wait_ns};
 		struct pollfd p = {.fd = events, .events = POLLPRI};
-		uint64_t populated = 1;
+		int r = is_empty(events);
 
-		int r = cgroup_read_value(events, "populated", &populated);
-		if (r < 0)
-			return r;
-		if (populated == 0)
-			return 0;
+		if (r != 0)
+			return r < 0 ? r : 0;
 		if (now_ns() >= deadline_ns)
 			return -ETIMEDOUT;
 		if (ppoll(&p, 1, &wait, NULL) < 0 && errno != EINTR)

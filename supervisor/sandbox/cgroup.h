@@ -12,6 +12,8 @@
  */
 int cgroup_make(int parent_fd, const char *name, uid_t owner, int *ret_fd, uint64_t *ret_id);
 
+/* 1: nothing lives in it and below; 0: something does; -errno. */
+int cgroup_is_empty(int fd);
 /*
  * Wait until nothing lives in it and below. @last_pidfd is of a process that ends last, or -1: to
  * wait for it is quicker. 0, -ETIMEDOUT or -errno.

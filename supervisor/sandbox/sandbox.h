@@ -235,7 +235,10 @@ int sandbox_next_status(struct sandbox *s, struct sandbox_status *ret_status);
 /* cgroup.kill of one command's cgroup, or of the whole session (exec 0). Returns when nothing is
  * left in it. */
 int sandbox_kill(struct sandbox *s, uint32_t exec);
-/* Kill all of it. Returns when nothing is left of its commands: pid 1 may still be dying. */
+/*
+ * Kill all commands. Returns when nothing is left of them. Pid 1 may still be dying; or it lives,
+ * if it has nothing to do any more: its death would hold up who needs the processor next.
+ */
 int sandbox_end(struct sandbox *s);
 /* A signal to the command's first process. */
 int sandbox_signal(struct sandbox *s, uint32_t exec, int signal);
