@@ -268,16 +268,16 @@ static int unpack_memfd(struct control_message *m)
 
 int control_receive_from(int socket, control_let_go *let_go, struct control_message *ret_message)
 {
+	static _Thread_local char room[PACKET_MAX];
 	cleanup(message) struct control_message m = {.let_go = let_go};
-	cleanup(text) struct text packet = {.data = malloc(PACKET_MAX), .size = PACKET_MAX};
+	struct text packet = {.data = room, .size = sizeof(room)};
 
-	if (!packet.data)
-		return -ENOMEM;
 	int r = receive_packet(socket, &packet, &m);
-	if (r < 0)
+	if (r == -EAGAIN)
 		return r;
-
-	r = parse_object(packet.data, packet.size, &m.body);
+	if (r == 0)
+		r = parse_object(packet.data, packet.size, &m.body);
+	explicit_bzero(packet.data, packet.size); /* it may have held a secret */
 	if (r < 0)
 		return r;
 	if (json_object_get(m.body, "memfd")) {
