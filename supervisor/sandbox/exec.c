@@ -352,14 +352,21 @@ static int end_command(const struct sandbox_exec *e)
 	return r < 0 ? r : r ? 0 : cgroup_kill(e->cgroup_fd, -1);
 }
 
+int sandbox_kill_all(struct sandbox *s)
+{
+	int r = s->is_killed ? 0 : cgroup_write(s->info.cgroup_fd, "cgroup.kill", "1");
+
+	s->is_killed = r == 0;
+	return r;
+}
+
 int sandbox_end(struct sandbox *s)
 {
 	bool spares = is_idle(s);
 
 	crash_point();
-	int r = spares ? 0 : cgroup_write(s->info.cgroup_fd, "cgroup.kill", "1");
+	int r = spares ? 0 : sandbox_kill_all(s);
 
-	s->is_killed = !spares && r == 0;
 	crash_point();
 	for (size_t i = 0; i < INIT_COMMANDS_MAX && r == 0; i++)
 		if (s->execs[i].exec && !s->execs[i].killed)

@@ -240,6 +240,8 @@ int sandbox_kill(struct sandbox *s, uint32_t exec);
  * if it has nothing to do any more: its death would hold up who needs the processor next.
  */
 int sandbox_end(struct sandbox *s);
+/* Kill all of it, and wait for nothing. */
+int sandbox_kill_all(struct sandbox *s);
 /* A signal to the command's first process. */
 int sandbox_signal(struct sandbox *s, uint32_t exec, int signal);
 /* Change the size of the command's terminal. */

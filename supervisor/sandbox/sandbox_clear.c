@@ -39,8 +39,7 @@ static void remove_cgroups(struct sandbox *s)
 {
 	char name[16];
 
-	if (!s->is_killed)
-		cgroup_write(s->info.cgroup_fd, "cgroup.kill", "1");
+	sandbox_kill_all(s);
 	for (size_t i = 0; i < INIT_COMMANDS_MAX; i++)
 		if (s->execs[i].exec && !s->execs[i].killed) {
 			snprintf(name, sizeof(name), "%u", s->execs[i].exec);
