@@ -354,6 +354,7 @@ int recording_event(struct recording *r, enum event_kind kind, json_t *fields, c
 	error = recording_emit(r, e);
 	if (error == 0 && !r->host->is_held)
 		recording_commit(r);
+	r->has_start |= error == 0 && kind == EVENT_session_start;
 	return error;
 }
 
@@ -448,9 +449,12 @@ int recording_start_exec(struct recording *r, uint32_t exec, json_t *fields, int
 			 const char **ret_why)
 {
 	struct recording_exec *found = recording_find_exec(r, exec);
-	int e = found ? recording_event(r, EVENT_exec_start, fields, ret_why)
-		      : fail(ret_why, -ENOENT, "no such command");
+	int e = found ? 0 : fail(ret_why, -ENOENT, "no such command");
 
+	if (e == 0 && !r->has_start)
+		e = fail(ret_why, -ENODATA, "the session's start is not in its record");
+	if (e == 0)
+		e = recording_event(r, EVENT_exec_start, fields, ret_why);
 	if (e < 0)
 		return e;
 	recording_commit(r);

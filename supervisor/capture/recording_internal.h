@@ -41,6 +41,7 @@ struct recording {
 	char *session;	    /* owned */
 	const char **reads; /* owned; watch_reads as C strings of our own */
 	bool is_ended;
+	bool has_start; /* session.start was given to it, and is before all else */
 
 	/* From the kernel. */
 	bool has_ring;
