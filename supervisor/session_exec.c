@@ -235,9 +235,8 @@ void session_finish(struct session *s)
 		finish(x);
 	}
 	crash_point();
-	/* The recorder is at work by now: pid 1 dies beside it. */
-	if (s->is_dead)
-		(void)sandbox_kill_all(s->sandbox); /* else when it is cleared */
+	if (s->is_dead) /* the recorder is at work by now: pid 1 dies beside it */
+		(void)sandbox_kill_all(s->sandbox);
 	session_close_record(s);
 }
 

@@ -38,8 +38,11 @@ static int find_place(struct vitrine *skel, uint32_t program, __u64 *ret_counts)
 
 int missed_runs_sum(const struct vitrine *skel, uint64_t *ret_sum)
 {
-	/* What such a program is given it may write to. */
-	LIBBPF_OPTS(bpf_test_run_opts, options, .ctx_in = ret_sum, .ctx_size_in = sizeof(*ret_sum));
+	struct bpf_test_run_opts options = {
+		.sz = sizeof(options),
+		.ctx_in = ret_sum, /* which such a program may write to */
+		.ctx_size_in = sizeof(*ret_sum),
+	};
 
 	return bpf_prog_test_run_opts(bpf_program__fd(skel->progs.sum_missed), &options) < 0
 		       ? -errno
