@@ -37,7 +37,7 @@ E2E := $(wildcard tests/e2e/*.t)
 E2E_ENV = VITRINE_BIN=$(abspath $(B)/bin) VITRINE_TESTS=$(abspath $(B)/tests) VITRINE_RECEIVERS=$(abspath build/receivers)
 
 check-unit: $(UNIT) all
-	@for t in $(UNIT); do echo "== $$t"; $$t || exit 1; done
+	@for t in $(UNIT); do echo "== $$t"; timeout --foreground 600 $$t || exit 1; done
 
 deps-receivers:
 	$(Q)sh tests/receivers.sh build/receivers $(RECEIVERS)
