@@ -41,8 +41,8 @@ void client_serve_exec(struct client *c, struct control_message *m);
 void client_end_exec(struct client *c);
 
 /* 1: what it asks for next, which is not read yet, is a session, and has to wait until the disk has
- * more of those that have ended; 0: it has not; -EAGAIN: it would, were it one, but nothing is there
- * to be looked at, so that nothing may be read. */
+ * more of those that have ended; 0: it has not; -EAGAIN: it would, were it one, but nothing is
+ * there to be looked at, so that nothing may be read. */
 int client_has_to_wait(const struct client *c);
 
 /* Find the row of the request in @m, check who may send it, and serve it. */
