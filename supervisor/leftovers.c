@@ -14,6 +14,8 @@
 #include <signal.h>
 #include <string.h>
 
+#define STRAYS_US 2000000
+
 static bool is_left(struct host *h, const struct manifest *m)
 {
 	return m->state != SESSION_ENDED && !session_find(h, m->id) &&
@@ -53,17 +55,38 @@ static int finish(struct host *h, struct manifest *m)
 	return r;
 }
 
-size_t leftovers_finish(struct host *h)
+static void remove_strays(struct host *h)
 {
-	struct manifest *list = NULL;
-	size_t count = 0, unreadable = 0, busy = 0;
 	int r = sandbox_remove_strays(&h->cgroups);
 
 	if (r < 0)
 		log_write(&h->log, LOG_LEVEL_WARNING,
 			  "cgroups that nobody holds cannot be removed: %s", strerror(-r));
+}
+
+static int on_strays(sd_event_source *source, uint64_t now_us, void *context)
+{
+	(void)source, (void)now_us;
+	remove_strays(context);
+	return 0;
+}
+
+int leftovers_look_again(struct host *h)
+{
+	int r = sd_event_add_time_relative(h->loop, NULL, CLOCK_MONOTONIC, STRAYS_US, 0, on_strays,
+					   h);
+
+	return r < 0 ? r : 0;
+}
+
+size_t leftovers_finish(struct host *h)
+{
+	struct manifest *list = NULL;
+	size_t count = 0, unreadable = 0, busy = 0;
+
+	remove_strays(h);
 	session_dir_tidy(h->sessions_fd);
-	r = store_list(h->state_fd, &list, &count, &unreadable);
+	int r = store_list(h->state_fd, &list, &count, &unreadable);
 	if (r < 0) {
 		log_write(&h->log, LOG_LEVEL_WARNING, "%s: %s", h->config.state, strerror(-r));
 		return 0;

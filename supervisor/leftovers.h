@@ -9,3 +9,9 @@
  * because the recorder of their dead supervisor still writes: call again in a moment.
  */
 size_t leftovers_finish(struct host *h);
+
+/*
+ * Once more in two seconds, on the event loop, for the cgroups that had no session yet: a launcher
+ * that was still dying holds its own. 0 or -errno.
+ */
+int leftovers_look_again(struct host *h);

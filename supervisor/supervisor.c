@@ -528,6 +528,8 @@ static int set_up(struct supervisor *s, int private_fd, struct fault *f)
 	const struct session_dir_owner owner = host_session_owner(&s->host);
 	r = spare_dirs_open(s->loop, s->host.sessions_fd, &owner, &s->host.spare_dirs);
 	if (r == 0)
+		r = leftovers_look_again(&s->host);
+	if (r == 0)
 		r = start_retention(s);
 	if (r < 0)
 		return fault_set(f, r, "loop", "event loop: %s", strerror(-r));

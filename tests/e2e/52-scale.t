@@ -62,5 +62,18 @@ unheld() {
 	done
 }
 check 'a pool whose daemon was killed is gone with the next start' settled '' unheld
+
+# A launcher that dies a moment later, and holds its cgroups while the next one starts.
+mkdir "$cgroups/0123456789ab"
+flock "$cgroups/0123456789ab" sleep 600 &
+holder=$!
+sleeps() { pgrep -c -P "$holder" sleep; }
+check 'a cgroup is held' settled 1 sleeps
+stop_daemon
+start_daemon
+[ -d "$cgroups/0123456789ab" ]
+ok $? 'what somebody holds stays at the start'
+pkill -P "$holder"
+check 'and is gone soon after' settled '' unheld
 stop_daemon
 done_testing
