@@ -65,12 +65,17 @@ uint64_t freeze_load(const struct freeze *freeze)
 	return ring_fill(o->ring) + coming;
 }
 
+static bool falls_behind(const struct freeze *freeze)
+{
+	uint64_t high_water = freeze->options.high_water;
+
+	return high_water != 0 && freeze_load(freeze) >= high_water &&
+	       !(atomic_load(&freeze->reasons) & FREEZE_BEHIND);
+}
+
 static void look_at_ring(struct freezer *f, struct freeze *freeze)
 {
-	const struct freeze_options *o = &freeze->options;
-
-	if (o->high_water == 0 || freeze_load(freeze) < o->high_water ||
-	    (atomic_load(&freeze->reasons) & FREEZE_BEHIND))
+	if (!falls_behind(freeze))
 		return;
 	atomic_store(&freeze->behind_since, clock_ns(CLOCK_BOOTTIME));
 	atomic_fetch_or(&freeze->reasons, FREEZE_BEHIND);
@@ -297,6 +302,12 @@ void freezer_release(struct freezer *f, struct freeze *freeze, enum freeze_reaso
 	if (reason == FREEZE_BEHIND)
 		atomic_store(&freeze->behind_since, 0);
 	if (atomic_fetch_and(&freeze->reasons, ~(unsigned int)reason) & reason)
+		kick(f, freeze);
+}
+
+void freezer_look(struct freezer *f, struct freeze *freeze)
+{
+	if (falls_behind(freeze))
 		kick(f, freeze);
 }
 

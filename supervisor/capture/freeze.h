@@ -51,6 +51,12 @@ void freezer_remove(struct freezer *f, struct freeze *freeze);
 void freezer_hold(struct freezer *f, struct freeze *freeze, enum freeze_reason reason);
 void freezer_release(struct freezer *f, struct freeze *freeze, enum freeze_reason reason);
 
+/*
+ * For who takes records out of the ring, before it gives their room back: an empty ring keeps the
+ * thread asleep, and the record that was to wake it may be among those that were taken.
+ */
+void freezer_look(struct freezer *f, struct freeze *freeze);
+
 /* What is in the ring, and what is on its way there. */
 uint64_t freeze_load(const struct freeze *freeze);
 

@@ -178,6 +178,8 @@ static int commit(struct recording *r)
 		return e;
 	uint64_t oldest = join_oldest(r->join, r->ring.position);
 
+	if (r->freeze)
+		freezer_look(r->host->freezer, r->freeze);
 	ring_release(&r->ring, oldest);
 	if (oldest == r->ring.position)
 		tell_settled(r);

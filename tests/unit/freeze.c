@@ -146,6 +146,22 @@ static void freezes_for_what_is_on_its_way(void **state)
 	assert_true(becomes(w, '0'));
 }
 
+/* Who drains is quicker than the thread, which finds an empty ring and sleeps on. */
+static void freezes_for_what_was_announced_by_a_record_that_is_gone(void **state)
+{
+	struct world *w = *state;
+
+	__atomic_store_n(&w->coming, 8191, __ATOMIC_RELEASE);
+	freezer_look(w->freezer, w->freeze);
+	assert_true(stays(w, 0));
+
+	__atomic_store_n(&w->coming, 8192, __ATOMIC_RELEASE);
+	assert_int_equal(kernel_ring_put(&w->kernel, "small", 5, false), 0);
+	freezer_look(w->freezer, w->freeze);
+	drain(w);
+	assert_true(becomes(w, '1'));
+}
+
 static bool falls_behind(struct world *w)
 {
 	uint64_t since;
@@ -223,6 +239,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(freezes_at_the_mark_and_thaws_when_told),
 		TEST(freezes_for_what_is_on_its_way),
+		TEST(freezes_for_what_was_announced_by_a_record_that_is_gone),
 		TEST(freezes_again_when_it_was_thawed_too_early),
 		TEST(stays_frozen_until_no_reason_is_left),
 		TEST(tells_that_it_cannot_freeze),
