@@ -29,8 +29,7 @@ struct end {
 	int fd;
 	bool is_socket;
 	bool may_block;
-	bool has_poll;		 /* regular files and /dev/null have none: they are always ready */
-	sd_event_source *source; /* owned */
+	sd_event_source *source; /* owned; NULL until it has to wait for the first time */
 };
 
 struct relay {
@@ -49,8 +48,9 @@ struct relay {
 	struct {
 		uint8_t *data; /* owned */
 		size_t size, room, written;
-	} put; /* by relay_put */
-	uint8_t buffer[RELAY_BUFFER];
+	} put;		 /* by relay_put */
+	uint8_t *buffer; /* a mapping; NULL until there is something to read */
+	bool is_starved; /* there was no memory for it: relay_resume tries again */
 };
 
 static void run(struct relay *r);
@@ -73,7 +73,7 @@ static int on_turn(sd_event_source *source, void *context)
 	return 0;
 }
 
-static int end_open(struct relay *r, struct end *end, uint32_t events)
+static int end_open(struct end *end)
 {
 	struct stat st;
 	int flags = fcntl(end->fd, F_GETFL);
@@ -82,17 +82,20 @@ static int end_open(struct relay *r, struct end *end, uint32_t events)
 		return -errno;
 	end->is_socket = S_ISSOCK(st.st_mode);
 	end->may_block = !(flags & O_NONBLOCK) && !S_ISREG(st.st_mode);
-	end->has_poll = true;
+	return 0;
+}
 
+/* Regular files and /dev/null cannot be waited for: they are always ready. */
+static int end_watch(struct relay *r, struct end *end, uint32_t events)
+{
 	int e = sd_event_add_io(r->options.loop, &end->source, end->fd, events, on_ready, r);
-	if (e == -EPERM) {
-		end->has_poll = false;
+
+	if (e == -EPERM)
 		e = sd_event_add_defer(r->options.loop, &end->source, on_turn, r);
-	}
 	if (e >= 0)
 		e = sd_event_source_set_priority(end->source, r->options.priority);
 	if (e >= 0)
-		e = sd_event_source_set_enabled(end->source, SD_EVENT_OFF);
+		e = sd_event_source_set_enabled(end->source, SD_EVENT_ON);
 	return e < 0 ? e : 0;
 }
 
@@ -104,10 +107,14 @@ static void end_close(struct end *end)
 	end->fd = -1;
 }
 
-static void end_wait(struct end *end, bool is_wanted)
+static int end_wait(struct relay *r, struct end *end, bool is_wanted)
 {
 	if (end->source)
-		sd_event_source_set_enabled(end->source, is_wanted ? SD_EVENT_ON : SD_EVENT_OFF);
+		return sd_event_source_set_enabled(end->source,
+						   is_wanted ? SD_EVENT_ON : SD_EVENT_OFF);
+	if (!is_wanted || end->fd < 0)
+		return 0;
+	return end_watch(r, end, end == &r->from ? EPOLLIN : EPOLLOUT);
 }
 
 /* True if a call on a descriptor that may block does not block now. */
@@ -115,7 +122,7 @@ static bool end_is_ready(const struct end *end, short events)
 {
 	struct pollfd p = {.fd = end->fd, .events = events};
 
-	return !end->may_block || !end->has_poll || poll(&p, 1, 0) > 0;
+	return !end->may_block || poll(&p, 1, 0) > 0;
 }
 
 /* Nobody holds the other side any more, although not all may be read. */
@@ -123,7 +130,7 @@ static bool is_hung_up(const struct end *end)
 {
 	struct pollfd p = {.fd = end->fd};
 
-	return end->has_poll && poll(&p, 1, 0) > 0 && (p.revents & POLLHUP);
+	return poll(&p, 1, 0) > 0 && (p.revents & POLLHUP);
 }
 
 /* Bytes read, 0 at the end of the stream, -EAGAIN, or -errno. */
@@ -202,10 +209,21 @@ static bool end_stream(struct relay *r)
 	return true;
 }
 
+static bool has_buffer(struct relay *r)
+{
+	if (!r->buffer)
+		r->buffer = mapping_new(RELAY_BUFFER);
+	r->is_starved = !r->buffer;
+	return r->buffer;
+}
+
 /* These three return true if the state has changed. */
 static bool do_read(struct relay *r)
 {
-	size_t size = sizeof(r->buffer);
+	size_t size = RELAY_BUFFER;
+
+	if (!has_buffer(r))
+		return false;
 
 	if (r->is_finishing && r->finish_left < size)
 		size = r->finish_left;
@@ -321,15 +339,16 @@ static void run(struct relay *r)
 		be_done(r);
 		return;
 	}
-	end_wait(&r->from, r->state == WANTS_READ);
-	end_wait(&r->to, r->state == WANTS_WRITE);
+	/* Without memory to wait with, the next relay_resume finds out. */
+	(void)end_wait(r, &r->from, r->state == WANTS_READ);
+	(void)end_wait(r, &r->to, r->state == WANTS_WRITE);
 }
 
 /* ---- its life ---- */
 
 int relay_new(const struct relay_options *options, struct relay **ret_relay)
 {
-	struct relay *r = mapping_new(sizeof(*r));
+	struct relay *r = calloc(1, sizeof(*r));
 	if (!r) {
 		close(options->from);
 		if (options->to >= 0)
@@ -340,14 +359,15 @@ int relay_new(const struct relay_options *options, struct relay **ret_relay)
 	r->options = *options;
 	r->from.fd = options->from;
 	r->to.fd = options->to;
-	int e = end_open(r, &r->from, EPOLLIN);
+	int e = end_open(&r->from);
 	if (e == 0 && options->to >= 0)
-		e = end_open(r, &r->to, EPOLLOUT);
+		e = end_open(&r->to);
+	if (e == 0)
+		e = end_wait(r, &r->from, true);
 	if (e < 0) {
 		relay_free(r);
 		return e;
 	}
-	end_wait(&r->from, true);
 	*ret_relay = r;
 	return 0;
 }
@@ -360,14 +380,15 @@ void relay_free(struct relay *r)
 	end_close(&r->to);
 	sd_event_source_disable_unref(r->pause);
 	free(r->put.data);
-	mapping_free(r, sizeof(*r)); /* nothing of what it carried stays with us */
+	mapping_free(r->buffer, RELAY_BUFFER); /* nothing of what it carried stays with us */
+	free(r);
 }
 
 void relay_resume(struct relay *r)
 {
 	if (r->state == WANTS_READ && r->put.size > r->put.written)
 		r->state = WANTS_WRITE;
-	if (r->state == WANTS_RECORD || r->state == WANTS_WRITE)
+	if (r->state == WANTS_RECORD || r->state == WANTS_WRITE || r->is_starved)
 		run(r);
 }
 
