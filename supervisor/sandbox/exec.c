@@ -28,6 +28,19 @@ static struct sandbox_exec *find_exec(const struct sandbox *s, uint32_t exec)
 	return NULL;
 }
 
+/* What it will be told, and by which way. */
+static int make_words(struct sandbox_exec *e)
+{
+	int words[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, words) < 0)
+		return -errno;
+	e->words_fd = words[0];
+	e->init_words_fd = words[1];
+	e->payload_fd = memfd_create("vitrine-command", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	return e->payload_fd < 0 ? -errno : 0;
+}
+
 int sandbox_prepare_exec(struct sandbox *s, uint32_t exec, uint64_t *ret_cgroup)
 {
 	if (exec == 0)
@@ -44,7 +57,7 @@ int sandbox_prepare_exec(struct sandbox *s, uint32_t exec, uint64_t *ret_cgroup)
 	if (r < 0)
 		return r;
 	e->exec = exec;
-	return 0;
+	return make_words(e);
 }
 
 int sandbox_limit_exec(struct sandbox *s, uint32_t exec, const struct sandbox_limits *limits,
@@ -72,25 +85,21 @@ int sandbox_begin_exec(struct sandbox *s, uint32_t exec, bool as_root)
 		.filter_last = s->has_own_filter,
 	};
 	struct sandbox_exec *e = exec ? find_exec(s, exec) : NULL;
-	int fds[INIT_BEGIN_CGROUPS + SANDBOX_CONTROLLERS], words[2];
+	int fds[INIT_BEGIN_CGROUPS + SANDBOX_CONTROLLERS];
 
 	if (!e)
 		return -ENOENT;
 	if (e->asked)
 		return 0;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, words) < 0)
-		return -errno;
-	cleanup(close_fd) int ours = words[0];
-	cleanup(close_fd) int theirs = words[1];
 	fds[INIT_BEGIN_CGROUP] = e->cgroup_fd;
-	fds[INIT_BEGIN_WORDS] = ours;
-	fds[INIT_BEGIN_OWN_WORDS] = theirs;
+	fds[INIT_BEGIN_WORDS] = e->words_fd;
+	fds[INIT_BEGIN_OWN_WORDS] = e->init_words_fd;
 	size_t count = INIT_BEGIN_CGROUPS + limits_tasks(&e->limits, fds + INIT_BEGIN_CGROUPS);
 	int r = message_send(s->control_fd, &request, sizeof(request), fds, count);
 	if (r < 0)
 		return r;
 	e->asked = true;
-	e->words_fd = take_fd(ours);
+	cleanup_close_fd(&e->init_words_fd);
 	return 0;
 }
 
@@ -126,8 +135,7 @@ static void cleanup_wiped(struct wiped *w)
 }
 
 /* argv, env and cwd behind each other, each string closed by its NUL. */
-static int make_payload(const struct sandbox_command *command, struct init_request *request,
-			int *ret_fd)
+static int fill_payload(const struct sandbox_command *command, struct init_request *request, int fd)
 {
 	size_t size = strings_bytes(command->argv, &request->argc);
 	size += strings_bytes(command->env, &request->envc);
@@ -141,9 +149,6 @@ static int make_payload(const struct sandbox_command *command, struct init_reque
 		return -ENOMEM;
 	stpcpy(put_strings(put_strings(bytes, command->argv), command->env), command->cwd);
 
-	cleanup(close_fd) int fd = memfd_create("vitrine-command", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (fd < 0)
-		return -errno;
 	ssize_t n = write(fd, bytes, size);
 	if (n != (ssize_t)size)
 		return n < 0 ? -errno : -EIO;
@@ -151,7 +156,6 @@ static int make_payload(const struct sandbox_command *command, struct init_reque
 		return -errno;
 
 	request->payload_bytes = size;
-	*ret_fd = take_fd(fd);
 	return 0;
 }
 
@@ -218,15 +222,14 @@ int sandbox_exec(struct sandbox *s, const struct sandbox_command *command,
 					   ? e->limits.asked.file_size_bytes
 					   : s->limits.asked.file_size_bytes,
 	};
-	cleanup(close_fd) int payload = -1;
 	int r = sandbox_begin_exec(s, command->exec, command->as_root);
 	if (r == 0)
-		r = make_payload(command, &request, &payload);
+		r = fill_payload(command, &request, e->payload_fd);
 	if (r < 0)
 		return sandbox_fail(ret_error, SETUP_start, r, "%s", "");
 
 	int fds[INIT_EXEC_COUNT + 1] = {
-		[INIT_EXEC_PAYLOAD] = payload,
+		[INIT_EXEC_PAYLOAD] = e->payload_fd,
 		[INIT_EXEC_STDIN] = command->stdin_fd,
 		[INIT_EXEC_STDOUT] = command->stdout_fd,
 		[INIT_EXEC_STDERR] = command->stderr_fd,
@@ -236,6 +239,7 @@ int sandbox_exec(struct sandbox *s, const struct sandbox_command *command,
 		fds[count++] = command->gate_fd;
 	r = message_send(e->words_fd, &request, sizeof(request), fds, count);
 	cleanup_close_fd(&e->words_fd);
+	cleanup_close_fd(&e->payload_fd);
 	if (r < 0 && r != -EPIPE && r != -ECONNRESET) /* of one that is dead init says why */
 		return sandbox_fail(ret_error, SETUP_start, r, "%s", "");
 	crash_point();

@@ -456,6 +456,8 @@ void sandbox_exec_close(struct sandbox_exec *e)
 {
 	cleanup_close_fd(&e->cgroup_fd);
 	cleanup_close_fd(&e->words_fd);
+	cleanup_close_fd(&e->init_words_fd);
+	cleanup_close_fd(&e->payload_fd);
 	cleanup_close_fd(&e->tty_fd);
 	limits_close_files(&e->limits);
 	*e = SANDBOX_EXEC_NONE;

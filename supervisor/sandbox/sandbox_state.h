@@ -13,18 +13,24 @@
 #define INIT_CGROUP "init" /* below the session's */
 
 #define SANDBOX_EXEC_NONE                                                                          \
-	((struct sandbox_exec){                                                                    \
-		.cgroup_fd = -1, .words_fd = -1, .tty_fd = -1, .limits = LIMITS_NONE})
+	((struct sandbox_exec){.cgroup_fd = -1,                                                    \
+			       .words_fd = -1,                                                     \
+			       .init_words_fd = -1,                                                \
+			       .payload_fd = -1,                                                   \
+			       .tty_fd = -1,                                                       \
+			       .limits = LIMITS_NONE})
 
 struct sandbox_exec {
 	uint32_t exec; /* 0: the place is free */
 	int cgroup_fd;
 	struct limits limits;
-	int words_fd; /* to its process, until that was told what to execute; -1 then */
-	int tty_fd;   /* master, to change its size; -1 without a terminal or when it has ended */
-	bool asked;   /* init was asked to make its process */
-	bool ended;   /* its end was told */
-	bool killed;  /* its cgroup is gone */
+	int words_fd;	   /* to its process, until that was told what to execute; -1 then */
+	int init_words_fd; /* the other end, until init has it */
+	int payload_fd;	   /* memfd, empty until it is told; -1 then */
+	int tty_fd;  /* master, to change its size; -1 without a terminal or when it has ended */
+	bool asked;  /* init was asked to make its process */
+	bool ended;  /* its end was told */
+	bool killed; /* its cgroup is gone */
 };
 
 /* What is mounted of the host. */
