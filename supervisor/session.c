@@ -270,23 +270,24 @@ static struct session *new_session(struct host *h)
 	return s;
 }
 
-/* In one message, as far as that goes. */
+/* In one message, which the recorder serves while the command is set going. */
 static int begin_record(struct session *s, const int fds[3])
 {
 	struct recorder *recorder = s->host->recorder;
 
 	recorder_hold(recorder);
 	int r = session_open_record(s);
-	if (r < 0) {
-		recorder_release(recorder);
-		return r;
-	}
 	crash_point();
-	tell_recorder(s, fds);
+	if (r == 0)
+		tell_recorder(s, fds);
+	int sent = recorder_release(recorder);
+	r = r < 0 ? r : sent;
+	if (r < 0)
+		return r;
 	crash_point();
 	session_follow_building(s);
 	session_go_on(s);
-	return recorder_release(recorder);
+	return 0;
 }
 
 int session_start(struct host *h, struct session_request *request, const struct ucred *asker,
