@@ -149,8 +149,10 @@ int recording_prepare(struct recording_host *host, const struct recording_ground
 		*ret_why = "cannot set up redaction";
 		e = redactor_new(host->key, host->shapes, NULL, 0, &r->redactor);
 	}
-	if (e == 0)
+	if (e == 0) {
+		redactor_share(r->redactor, host->clean);
 		e = open_journal(r, ret_why);
+	}
 	if (e == 0 && ground->ring_fd >= 0) {
 		*ret_why = "cannot watch the ring";
 		e = recording_find_ring(r);

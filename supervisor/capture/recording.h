@@ -39,6 +39,7 @@ struct recording_host {
 	struct kept_rings *rings;    /* NULL: none is kept */
 	uint8_t key[32];	     /* deployment key */
 	const struct shapes *shapes; /* of redaction; NULL: the secrets alone are looked for */
+	struct clean *clean;	     /* of recordings that ask for nothing else */
 	int numbers_fd, losses_fd, written_files_fd, file_counts_fd; /* BPF maps */
 	struct in_hand *in_hand;    /* of each slot: shared with vitrined; never NULL */
 	const uint64_t *exec_bytes; /* by slot: see bpf/exec_room.h; NULL: not known */

@@ -7,6 +7,7 @@
 #include "../../bpf/wire.h"
 #include "../record/cleanup.h"
 #include "../record/json.h"
+#include "../redact/clean.h"
 #include "../redact/shapes.h"
 #include "clock.h"
 #include "in_hand.h"
@@ -294,6 +295,7 @@ static void release(struct recordings *all)
 	sd_event_source_disable_unref(all->tick);
 	freezer_stop(all->host.freezer);
 	kept_rings_free(all->host.rings);
+	clean_free(all->clean);
 	shapes_free(all->shapes);
 	metrics_page_free(&all->metrics);
 	metrics_page_free(&all->in_hand);

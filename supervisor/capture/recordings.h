@@ -23,6 +23,7 @@ struct recordings {
 	struct metrics_page in_hand;	/* host.in_hand; private likewise */
 	struct metrics_page metrics;	/* host.metrics; private until vitrined gives one */
 	struct shapes *shapes;		/* owned; since the start */
+	struct clean *clean;		/* likewise */
 	struct closer *closer;		/* since the start */
 	struct json_arena *about_arena; /* owned; holds host.about */
 	struct event about;

@@ -2,6 +2,7 @@
 #include "../../bpf/wire.h"
 #include "../record/cleanup.h"
 #include "../record/json.h"
+#include "../redact/clean.h"
 #include "../redact/shapes.h"
 #include "call.h"
 #include "confine.h"
@@ -42,6 +43,9 @@ static int set_up_redaction(struct call *c)
 	int e = shapes_new(SHAPES_MACHINE_CODE, &c->all->shapes);
 
 	c->all->host.shapes = c->all->shapes;
+	c->all->host.clean = c->all->clean = clean_new();
+	if (e == 0 && !c->all->clean)
+		e = -ENOMEM;
 	if (e == 0)
 		e = redactor_new(c->all->host.key, c->all->shapes, NULL, 0, &redactor);
 	if (e < 0)

@@ -163,6 +163,9 @@ static int cut_whole(struct redactor *r, struct bytes text, const struct place *
 int redactor_cut_json(struct redactor *r, struct bytes text, enum event_field field,
 		      struct bytes *ret_text)
 {
+	if (r->clean && clean_has(r->clean, field, text))
+		return 0;
+
 	struct document d = {.r = r, .place = {field, -1}};
 	json_t *value = json_loadb(text.data, text.size, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
 	json_t *result = value ? rewrite(&d, value) : NULL;
@@ -181,7 +184,10 @@ int redactor_cut_json(struct redactor *r, struct bytes text, enum event_field fi
 	error = redactor_find_exact(r, now);
 	if (!error && r->spans.count)
 		error = cut_whole(r, now, &d.place, &now);
-	if (!error)
-		*ret_text = now;
-	return error;
+	if (error)
+		return error;
+	if (r->clean && now.data == text.data)
+		clean_keep(r->clean, field, text);
+	*ret_text = now;
+	return 0;
 }

@@ -189,6 +189,11 @@ void redactor_watch(struct redactor *r, redact_cut *cut, void *context)
 	r->cut_context = context;
 }
 
+void redactor_share(struct redactor *r, struct clean *clean)
+{
+	r->clean = clean;
+}
+
 int redactor_count_span(struct redactor *r, const struct span *span, enum event_field field)
 {
 	size_t secrets = secrets_count(r->secrets);

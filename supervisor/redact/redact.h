@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct clean;
 struct redactor;
 struct shapes;
 
@@ -39,6 +40,12 @@ void redactor_free(struct redactor *r);
  */
 typedef void redact_cut(void *context, size_t rule, bool is_over_budget);
 void redactor_watch(struct redactor *r, redact_cut *cut, void *context);
+
+/*
+ * Remember in @clean, which has to outlive it, what held nothing. For a redactor without secrets
+ * that switches nothing off; see clean.h.
+ */
+void redactor_share(struct redactor *r, struct clean *clean);
 
 /* Do without a rule of the shape net. 0, or -ENOENT where there is none of that name. */
 int redactor_switch_off(struct redactor *r, const char *detector);

@@ -6,6 +6,7 @@
 #include "../record/arena.h"
 #include "../record/json_put.h"
 #include "../record/printable.h"
+#include "clean.h"
 #include "cuts.h"
 #include "secrets.h"
 #include "shapes.h"
@@ -17,6 +18,7 @@ struct redactor {
 	struct secrets *secrets;
 	struct shape_search *shapes; /* NULL: the secrets alone */
 	size_t argument_rule;	     /* the detector of arguments */
+	struct clean *clean;	     /* borrowed; NULL: each document is looked through */
 	struct cuts cuts;
 	redact_cut *cut; /* is told of each; NULL: nobody */
 	void *cut_context;
