@@ -7,6 +7,7 @@
 #include "templates.h"
 
 #include "record/cleanup.h"
+#include "sandbox/changes.h"
 #include "sandbox/mount.h"
 #include "sandbox/template_watch.h"
 #include "template_directory.h"
@@ -52,7 +53,7 @@ static bool is_known(struct templates *t, const char *rootfs, const char *stamp,
 		if (!k->rootfs || strcmp(k->rootfs, rootfs) != 0)
 			continue;
 		if (strcmp(k->stamp, stamp) == 0 && k->dev == root->st_dev &&
-		    k->ino == root->st_ino && template_watch_is_quiet(k->watch_fd)) {
+		    k->ino == root->st_ino && changes_none(k->watch_fd)) {
 			k->used = ++t->uses;
 			return true;
 		}

@@ -4,6 +4,7 @@
 #include "launcher.h"
 
 #include "../record/cleanup.h"
+#include "changes.h"
 #include "message.h"
 #include "sandbox.h"
 #include "skeleton.h"
@@ -18,9 +19,11 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #define LAUNCHER_NAME "vitrine-launcher"
 #define ANSWER_TIMEOUT_S 30
+#define LOOK_NS 1000000000
 #define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
 static int seal(int memfd, mode_t mode, int *ret_fd)
@@ -188,7 +191,7 @@ int launcher_wait(struct launcher *l, struct launch *launch)
 	return -launch->error;
 }
 
-int launcher_refresh(struct launcher *l)
+static int renew_skeleton(struct launcher *l)
 {
 	uint64_t print = skeleton_fingerprint();
 	if (print == l->skeleton)
@@ -209,6 +212,24 @@ int launcher_refresh(struct launcher *l)
 	return r;
 }
 
+/* A watch does not tell of what is mounted over the files. */
+int launcher_refresh(struct launcher *l)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	int64_t now_ns = now.tv_sec * 1000000000ll + now.tv_nsec;
+	if (l->changes_fd >= 0 && changes_none(l->changes_fd) && now_ns - l->looked_ns < LOOK_NS)
+		return 0;
+	cleanup_close_fd(&l->changes_fd);
+	(void)skeleton_watch(&l->changes_fd);
+	l->looked_ns = now_ns;
+	int r = renew_skeleton(l);
+	if (r < 0)
+		cleanup_close_fd(&l->changes_fd);
+	return r;
+}
+
 /* It says by itself that it is ready. */
 static int wait_started(struct launcher *l)
 {
@@ -223,7 +244,7 @@ int launcher_start(int bin_dir_fd, struct launcher **ret_launcher)
 	struct launcher *l = malloc(sizeof(*l));
 	if (!l)
 		return -ENOMEM;
-	*l = (struct launcher){.pidfd = -1, .socket = -1, .filter_fd = -1};
+	*l = (struct launcher){.pidfd = -1, .socket = -1, .filter_fd = -1, .changes_fd = -1};
 
 	int r = spawn(bin_dir_fd, l);
 	if (r == 0)
@@ -255,6 +276,7 @@ void launcher_stop(struct launcher *l)
 		waitpid(l->pid, NULL, 0);
 	cleanup_close_fd(&l->pidfd);
 	cleanup_close_fd(&l->filter_fd);
+	cleanup_close_fd(&l->changes_fd);
 	free(l);
 }
 

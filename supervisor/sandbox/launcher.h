@@ -27,6 +27,8 @@ struct launcher {
 	int socket;
 	int filter_fd;		     /* sealed memfd: the system call filter */
 	uint64_t skeleton;	     /* fingerprint of what the launcher has */
+	int changes_fd;		     /* tells when that may have changed; -1: it has to be asked */
+	int64_t looked_ns;	     /* when it was, CLOCK_MONOTONIC */
 	struct launch *first, *last; /* asked and not answered, in the order of their answers */
 };
 

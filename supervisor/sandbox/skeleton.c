@@ -4,6 +4,7 @@
 #include "skeleton.h"
 
 #include "../record/cleanup.h"
+#include "changes.h"
 #include "mount.h"
 #include "tree.h"
 
@@ -349,4 +350,32 @@ uint64_t skeleton_fingerprint(void)
 		mix(&print, (uint64_t)st.st_ctim.tv_nsec);
 	}
 	return print;
+}
+
+/* What is not there may come into being where its path ends. */
+static int watch(int fd, const char *path)
+{
+	char place[NAME_ROOM];
+
+	snprintf(place, sizeof(place), "%s", path);
+	while (inotify_add_watch(fd, place, CHANGES_MASK) < 0) {
+		char *name = strrchr(place, '/');
+
+		if (errno != ENOENT || name == place)
+			return -errno;
+		*name = '\0';
+	}
+	return 0;
+}
+
+int skeleton_watch(int *ret_fd)
+{
+	cleanup(close_fd) int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	int r = fd < 0 ? -errno : 0;
+
+	for (size_t i = 0; r == 0 && i < COUNT(watched); i++)
+		r = watch(fd, watched[i]);
+	if (r == 0)
+		*ret_fd = take_fd(fd);
+	return r;
 }

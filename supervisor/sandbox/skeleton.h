@@ -7,8 +7,11 @@
 
 #include <stdint.h>
 
-/* Changes when the host's files that a skeleton is made of do. Cheap: asked before each session. */
+/* Changes when the host's files that a skeleton is made of do. */
 uint64_t skeleton_fingerprint(void);
+
+/* Watch these files (changes.h). 0 with *ret_fd, or -errno. */
+int skeleton_watch(int *ret_fd);
 
 /* Make one. *ret_mount_fd is its detached mount. 0 or -errno. */
 int skeleton_make(int *ret_mount_fd);
