@@ -3,7 +3,7 @@
  *
  * O_NONBLOCK belongs to the open file description, which the client shares with its shell and
  * whatever else has that terminal or pipe. So pipes and character devices are opened again, for a
- * description of our own; sockets have MSG_DONTWAIT, and regular files do not block.
+ * description of our own; sockets have MSG_DONTWAIT, and files and /dev/null do not block.
  *
  * To open again is to ask anew, as root and as another process. So it is done only where that
  * cannot give more than the client has: not with the right to write if the client may only read,
@@ -27,6 +27,7 @@
 #include <sys/vfs.h>
 
 #define MEMORY_MAJOR 1
+#define NULL_MINOR 3
 #define FUSE_MAGIC 0x65735546
 
 /* The kernel knows it already: a file system in user space is not asked. */
@@ -104,16 +105,19 @@ static int open_terminal_again(int fd, int mode)
 	return again_line == line ? take_fd(again) : -ENXIO;
 }
 
-static int open_device_again(int fd, int mode, dev_t device)
-{
-	return major(device) == MEMORY_MAJOR ? open_again(fd, mode) : open_terminal_again(fd, mode);
-}
-
 static int copy_of(int fd)
 {
 	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 
 	return copy < 0 ? -errno : copy;
+}
+
+/* /dev/null is as good as a file: it does not block. */
+static int open_device_again(int fd, int mode, dev_t device)
+{
+	if (device == makedev(MEMORY_MAJOR, NULL_MINOR))
+		return copy_of(fd);
+	return major(device) == MEMORY_MAJOR ? open_again(fd, mode) : open_terminal_again(fd, mode);
 }
 
 /* A close shall not wait until a peer has taken everything. */
