@@ -10,9 +10,10 @@
 #include "session_key.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <string.h>
 #include <time.h>
+
+#define LET_GO_US 3000
 
 /* What the client is told beside the verdict: why nothing ran, or what is wrong with the record. */
 static const char *end_error(const struct session *s, int record_error, char *room, size_t size)
@@ -110,6 +111,18 @@ static void tell_unexplained(const struct session *s, const json_t *verdict)
 		  s->manifest.id, (long long)count);
 }
 
+/* What nobody waits for leaves the processors to who was told first. */
+static int on_let_go(sd_event_source *source, uint64_t now_us, void *context)
+{
+	struct session *s = context;
+
+	(void)source, (void)now_us;
+	crash_point();
+	session_tear_down(s);
+	phases_mark(s->phases, "torn_down");
+	return 0;
+}
+
 void session_closing(struct session *s, const struct recorder_message *m)
 {
 	char room[512];
@@ -124,10 +137,10 @@ void session_closing(struct session *s, const struct recorder_message *m)
 	session_tell_end(s, m->verdict, end_error(s, 0, room, sizeof(room)));
 	phases_mark(s->phases, "told");
 	s->stage = SESSION_SEALING;
-	sched_yield(); /* to who was told: what is left holds up nobody */
 	crash_point();
-	session_tear_down(s);
-	phases_mark(s->phases, "torn_down");
+	if (sd_event_add_time_relative(s->host->loop, &s->let_go, CLOCK_MONOTONIC, LET_GO_US, 1,
+				       on_let_go, s) < 0)
+		session_tear_down(s);
 }
 
 void session_count_end(struct session *s, enum verdict_reason reason, bool is_whole)

@@ -452,6 +452,7 @@ void session_tear_down(struct session *s)
 
 	s->statuses = sd_event_source_disable_unref(s->statuses);
 	s->disk_wait = sd_event_source_disable_unref(s->disk_wait);
+	s->let_go = sd_event_source_disable_unref(s->let_go);
 	session_limits_stop(s);
 	session_limits_free(s);
 	session_clear(s);

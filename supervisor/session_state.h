@@ -103,6 +103,7 @@ struct session {
 	sd_event_source *building;  /* until the sandbox is ready */
 	sd_event_source *statuses;  /* of the sandbox */
 	sd_event_source *disk_wait; /* runs while the journal cannot be written */
+	sd_event_source *let_go;    /* until what it stood on goes */
 };
 
 /* session_setup.c */
