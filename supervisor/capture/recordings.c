@@ -28,7 +28,7 @@
 
 struct recording *recordings_find(const struct recordings *all, const char *session)
 {
-	for (size_t i = 0; i < all->count; i++)
+	for (size_t i = all->count; i-- > 0;) /* who asks is mostly one of the last that came */
 		if (!strcmp(recording_session(all->list[i]), session))
 			return all->list[i];
 	return NULL;
@@ -59,6 +59,8 @@ int recordings_add(struct recordings *all, struct recording *recording)
 
 void recordings_remove(struct recordings *all, struct recording *recording)
 {
+	if (all->asked_of == recording)
+		all->asked_of = NULL;
 	for (size_t i = 0; i < all->count; i++)
 		if (all->list[i] == recording) {
 			all->list[i] = all->list[--all->count];
@@ -91,12 +93,17 @@ static void send_held(struct recordings *all)
 	json_decref(held);
 }
 
+void recordings_ask(struct recordings *all, struct recording *recording)
+{
+	if (all->asked_of && all->asked_of != recording && recording_is_open(all->asked_of))
+		(void)recording_commit(all->asked_of);
+	all->asked_of = recording;
+}
+
 void recordings_release(struct recordings *all)
 {
 	all->host.is_held = false;
-	for (size_t i = 0; i < all->count; i++)
-		if (recording_is_open(all->list[i]))
-			(void)recording_commit(all->list[i]);
+	recordings_ask(all, NULL);
 	send_held(all);
 }
 

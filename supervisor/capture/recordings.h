@@ -27,7 +27,8 @@ struct recordings {
 	struct closer *closer;		/* since the start */
 	struct json_arena *about_arena; /* owned; holds host.about */
 	struct event about;
-	json_t *held; /* owned; what is to be sent together; NULL: nothing is held */
+	json_t *held;		    /* owned; what is to be sent together; NULL: nothing is held */
+	struct recording *asked_of; /* by the request in hand; NULL: none */
 	bool is_started;
 	struct recording **list; /* owned, @count of @room */
 	size_t count, room;
@@ -62,6 +63,10 @@ void recordings_send_text(struct recordings *all, const char *text, size_t size)
 
 /* Let go of what sessions hold whose end was told: recordings_close.c. */
 void recordings_let_go(struct recordings *all);
+
+/* The request in hand is of @recording (NULL: of none); what was recorded for another is written.
+ */
+void recordings_ask(struct recordings *all, struct recording *recording);
 
 /* What is sent from here on goes out at once, as one message; and what is recorded is written by
  * then, as far as nobody needed it earlier. */

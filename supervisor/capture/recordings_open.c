@@ -208,6 +208,7 @@ int call_serve_open(struct call *c)
 	if (!session)
 		return call_refuse(c, -EINVAL, "no session");
 	c->recording = recordings_find(c->all, session);
+	recordings_ask(c->all, c->recording);
 	if (c->recording && recording_is_open(c->recording))
 		return call_refuse(c, -EEXIST, "the session is open already");
 	int e = read_options(c, &options);

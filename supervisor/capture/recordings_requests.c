@@ -273,6 +273,7 @@ static int serve(struct call *c, int request)
 		if (!c->recording ||
 		    (requests[request].needs == NEEDS_OPEN && !recording_is_open(c->recording)))
 			return call_refuse(c, -ENOENT, "no such session");
+		recordings_ask(c->all, c->recording);
 	}
 	return requests[request].serve(c);
 }
