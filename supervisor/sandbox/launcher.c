@@ -8,6 +8,7 @@
 #include "message.h"
 #include "sandbox.h"
 #include "skeleton.h"
+#include "slow_close.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -212,21 +213,29 @@ static int renew_skeleton(struct launcher *l)
 	return r;
 }
 
+/* To end a watch takes grace periods of the kernel. */
+static void watch_anew(struct launcher *l)
+{
+	if (l->changes_fd >= 0)
+		slow_close(&l->changes_fd, 1);
+	l->changes_fd = -1;
+	(void)skeleton_watch(&l->changes_fd);
+}
+
 /* A watch does not tell of what is mounted over the files. */
 int launcher_refresh(struct launcher *l)
 {
+	bool is_quiet = l->changes_fd >= 0 && changes_none(l->changes_fd);
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	int64_t now_ns = now.tv_sec * 1000000000ll + now.tv_nsec;
-	if (l->changes_fd >= 0 && changes_none(l->changes_fd) && now_ns - l->looked_ns < LOOK_NS)
+	if (is_quiet && now_ns < l->look_ns)
 		return 0;
-	cleanup_close_fd(&l->changes_fd);
-	(void)skeleton_watch(&l->changes_fd);
-	l->looked_ns = now_ns;
+	if (!is_quiet)
+		watch_anew(l);
 	int r = renew_skeleton(l);
-	if (r < 0)
-		cleanup_close_fd(&l->changes_fd);
+	l->look_ns = r < 0 ? 0 : now_ns + LOOK_NS;
 	return r;
 }
 

@@ -28,7 +28,7 @@ struct launcher {
 	int filter_fd;		     /* sealed memfd: the system call filter */
 	uint64_t skeleton;	     /* fingerprint of what the launcher has */
 	int changes_fd;		     /* tells when that may have changed; -1: it has to be asked */
-	int64_t looked_ns;	     /* when it was, CLOCK_MONOTONIC */
+	int64_t look_ns;	     /* when it is in any case, CLOCK_MONOTONIC */
 	struct launch *first, *last; /* asked and not answered, in the order of their answers */
 };
 
